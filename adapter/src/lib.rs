@@ -1,0 +1,1 @@
+//! Laid out; see ARCHITECTURE.md.
