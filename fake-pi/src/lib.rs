@@ -1,1 +1,3 @@
-//! Laid out; see ARCHITECTURE.md.
+//! Pi's extension host, rebuilt in virtual time; see ARCHITECTURE.md.
+
+pub mod tool;
