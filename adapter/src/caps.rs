@@ -1,0 +1,33 @@
+//! How long an instance waits for what, in one place.
+
+use std::time::Duration;
+
+/// The caps of an instance. Handed in by the host, never read from a file: a project must not stretch a wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// For the session hook to have run (R5).
+    pub session_hook: Duration,
+    /// For a graph tool to be listed (R5); longer than Pi's own 10 s, which start after ours.
+    pub graph_tools: Duration,
+    /// For the hook's decision on one call (H5).
+    pub hook_call: Duration,
+    /// For the hook's briefing (H5).
+    pub hook_briefing: Duration,
+    /// Between two looks at the host's tools while the first turn waits.
+    pub poll: Duration,
+    /// For all diff work of one call, reading included (E4).
+    pub diff: Duration,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            session_hook: Duration::from_secs(15),
+            graph_tools: Duration::from_secs(12),
+            hook_call: Duration::from_secs(5),
+            hook_briefing: Duration::from_secs(10),
+            poll: Duration::from_millis(50),
+            diff: Duration::from_millis(50),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Configuration of a session (C1-C8).

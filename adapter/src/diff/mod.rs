@@ -1,0 +1,1 @@
+//! Line diffs in the format of Pi's edit tool.

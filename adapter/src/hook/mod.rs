@@ -1,0 +1,1 @@
+//! The hook bridge: envelope, translation, decision.

@@ -1,0 +1,154 @@
+//! The ports through which an instance reaches the world. A host hands them to the constructor.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::edits::WriteTable;
+use crate::facts::ToolFact;
+
+/// How loud a notification is, in Pi's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// `info`.
+    Info,
+    /// `warning`.
+    Warning,
+    /// `error`.
+    Error,
+}
+
+impl Level {
+    /// The word that Pi's `ctx.ui.notify` takes.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What Pi knows and can be told. After `session_shutdown` an instance calls none of it (R10).
+pub trait Host: Send + Sync {
+    /// Every tool that is known now, or `None` once the session was replaced.
+    fn tools(&self) -> BoxFuture<'static, Option<Vec<ToolFact>>>;
+
+    /// The `content` of each custom message of this `customType` on the session's branch, oldest first, or `None`
+    /// once the session was replaced (B3).
+    fn custom_messages(&self, custom_type: &'static str) -> BoxFuture<'static, Option<Vec<Value>>>;
+
+    /// Shows a person a line. Never fails, never blocks; may do nothing.
+    fn notify(&self, message: &str, level: Level);
+}
+
+/// One question to the hook.
+#[derive(Clone, Debug)]
+pub struct HookAsk {
+    /// The Gortex executable, absolute.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// The folder to run it in, absolute.
+    pub cwd: PathBuf,
+    /// What it reads on stdin: one JSON object.
+    pub envelope: Vec<u8>,
+    /// How long the answer may take.
+    pub deadline: Duration,
+    /// Ends the question at once.
+    pub abort: CancellationToken,
+}
+
+/// How a question to the hook ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookEnd {
+    /// The process exited with this code.
+    Exited(i32),
+    /// A signal ended the process.
+    Signalled(i32),
+    /// The deadline passed first.
+    TimedOut,
+    /// The abort token fired first.
+    Aborted,
+    /// No process came to be, or it was lost; the text says why.
+    SpawnFailed(String),
+    /// It wrote more than [`HookReport::MAX_BYTES`].
+    TooLarge,
+}
+
+/// The raw outcome of a question. What the bytes mean is the core's business (`hook::Decision`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookReport {
+    /// Everything read from stdout.
+    pub stdout: Vec<u8>,
+    /// How the process ended.
+    pub end: HookEnd,
+}
+
+impl HookReport {
+    /// The most that a hook may write, in bytes (H5).
+    pub const MAX_BYTES: usize = 16 * 1024 * 1024;
+}
+
+/// Asks the hook. Dropping the future ends whatever it started.
+pub trait HookPort: Send + Sync {
+    /// Puts one question; settles by its deadline and on abort.
+    fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport>;
+}
+
+/// Takes diagnostics and traces, one line at a time, already bounded and free of control characters (F3).
+pub trait Log: Send + Sync {
+    /// Records a line. Never fails, never blocks for long.
+    fn line(&self, line: &str);
+}
+
+/// Runs work that blocks (file reads, line diffs) where it does not hold up the host.
+///
+/// A port, because no one way serves both hosts: on the real one the work belongs on a thread of its own, while on a
+/// paused clock a runtime that waits for another thread counts as idle and lets virtual time jump to the next timer.
+pub trait Work: Send + Sync {
+    /// Runs `job`; the future settles when it has run, or was lost.
+    fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
+}
+
+/// [`Work`] on the thread of the caller: for virtual time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InlineWork;
+
+impl Work for InlineWork {
+    fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        job();
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// [`Work`] on tokio's blocking threads: for the real host. Needs a runtime whenever it is used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadWork;
+
+impl Work for ThreadWork {
+    fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        // A job that panics or is lost leaves no answer behind, which its caller takes for "nothing to say" (F1).
+        Box::pin(async move { tokio::task::spawn_blocking(job).await.unwrap_or_default() })
+    }
+}
+
+/// Everything that an instance reaches the world through.
+#[derive(Clone)]
+pub struct Ports {
+    /// Pi.
+    pub host: Arc<dyn Host>,
+    /// The hook.
+    pub hook: Arc<dyn HookPort>,
+    /// The files being written, one table for all instances of a process (E3).
+    pub writes: Arc<WriteTable>,
+    /// The log.
+    pub log: Arc<dyn Log>,
+    /// Where blocking work runs.
+    pub work: Arc<dyn Work>,
+}

@@ -1,0 +1,1 @@
+//! Every sentence that the model or a person reads.
