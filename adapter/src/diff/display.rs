@@ -1,0 +1,81 @@
+//! The numbered diff that Pi stores as `details.diff` and its terminal draws.
+
+use super::script::{PartKind, Script};
+
+/// A numbered diff.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiffString {
+    /// Lines joined by LF, without a last one; empty where nothing changed.
+    pub diff: String,
+    /// Number of the first changed line in the new text, from 1; `None` where nothing changed.
+    pub first_changed_line: Option<usize>,
+}
+
+impl Script<'_> {
+    /// Writes the numbered diff with so many unchanged lines around each change.
+    ///
+    /// Removed and unchanged lines carry the old text's numbers, added ones the new text's.
+    #[must_use]
+    pub fn display(&self, context: usize) -> DiffString {
+        let width = self.longest().to_string().len();
+        let mut lines: Vec<String> = Vec::new();
+        let mut first_changed_line = None;
+        let (mut old_number, mut new_number) = (1, 1);
+        for (index, part) in self.parts().iter().enumerate() {
+            let texts = self.lines(part);
+            let sign = match part.kind {
+                PartKind::Equal => ' ',
+                PartKind::Removed => '-',
+                PartKind::Added => '+',
+            };
+            let from = if part.kind == PartKind::Added {
+                new_number
+            } else {
+                old_number
+            };
+            let mut show = |range: std::ops::Range<usize>| {
+                for (text, number) in texts[range.clone()].iter().zip(from + range.start..) {
+                    let text = text.strip_suffix('\n').unwrap_or(text);
+                    lines.push(format!("{sign}{number:>width$} {text}"));
+                }
+            };
+            if part.kind == PartKind::Equal {
+                let head = if index > 0 { context } else { 0 };
+                let tail = if index + 1 < self.parts().len() {
+                    context
+                } else {
+                    0
+                };
+                if head + tail >= part.len {
+                    show(0..part.len);
+                } else {
+                    show(0..head);
+                    // A text without a change is one unchanged part, of which nothing is shown.
+                    if self.parts().len() > 1 {
+                        lines.push(format!(" {:width$} ...", ""));
+                    }
+                    let texts = &texts[part.len - tail..];
+                    for (text, number) in texts.iter().zip(from + part.len - tail..) {
+                        lines.push(format!(
+                            " {number:>width$} {}",
+                            text.strip_suffix('\n').unwrap_or(text)
+                        ));
+                    }
+                }
+            } else {
+                first_changed_line.get_or_insert(new_number);
+                show(0..part.len);
+            }
+            if part.kind != PartKind::Added {
+                old_number += part.len;
+            }
+            if part.kind != PartKind::Removed {
+                new_number += part.len;
+            }
+        }
+        DiffString {
+            diff: lines.join("\n"),
+            first_changed_line,
+        }
+    }
+}
