@@ -1,5 +1,7 @@
 //! The numbered diff that Pi stores as `details.diff` and its terminal draws.
 
+use std::ops::Range;
+
 use super::script::{PartKind, Script};
 
 /// A numbered diff.
@@ -23,48 +25,34 @@ impl Script<'_> {
         let (mut old_number, mut new_number) = (1, 1);
         for (index, part) in self.parts().iter().enumerate() {
             let texts = self.lines(part);
-            let sign = match part.kind {
-                PartKind::Equal => ' ',
-                PartKind::Removed => '-',
-                PartKind::Added => '+',
-            };
             let from = if part.kind == PartKind::Added {
                 new_number
             } else {
                 old_number
             };
-            let mut show = |range: std::ops::Range<usize>| {
-                for (text, number) in texts[range.clone()].iter().zip(from + range.start..) {
+            let numbered = |range: Range<usize>| {
+                let numbers = from + range.start..;
+                texts[range].iter().zip(numbers).map(|(text, number)| {
                     let text = text.strip_suffix('\n').unwrap_or(text);
-                    lines.push(format!("{sign}{number:>width$} {text}"));
-                }
+                    format!("{}{number:>width$} {text}", part.kind.sign())
+                })
             };
-            if part.kind == PartKind::Equal {
-                let head = if index > 0 { context } else { 0 };
-                let tail = if index + 1 < self.parts().len() {
-                    context
-                } else {
-                    0
-                };
-                if head + tail >= part.len {
-                    show(0..part.len);
-                } else {
-                    show(0..head);
-                    // A text without a change is one unchanged part, of which nothing is shown.
-                    if self.parts().len() > 1 {
-                        lines.push(format!(" {:width$} ...", ""));
-                    }
-                    let texts = &texts[part.len - tail..];
-                    for (text, number) in texts.iter().zip(from + part.len - tail..) {
-                        lines.push(format!(
-                            " {number:>width$} {}",
-                            text.strip_suffix('\n').unwrap_or(text)
-                        ));
-                    }
-                }
+            // Unchanged lines are shown where a change stands beside them; a text without one shows nothing.
+            let head = if index > 0 { context } else { 0 };
+            let tail = if index + 1 < self.parts().len() {
+                context
             } else {
+                0
+            };
+            if part.kind != PartKind::Equal {
                 first_changed_line.get_or_insert(new_number);
-                show(0..part.len);
+                lines.extend(numbered(0..part.len));
+            } else if head + tail >= part.len {
+                lines.extend(numbered(0..part.len));
+            } else if self.parts().len() > 1 {
+                lines.extend(numbered(0..head));
+                lines.push(format!(" {:width$} ...", ""));
+                lines.extend(numbered(part.len - tail..part.len));
             }
             if part.kind != PartKind::Added {
                 old_number += part.len;

@@ -16,11 +16,6 @@ struct Hunk {
 
 impl Hunk {
     fn add(&mut self, kind: PartKind, lines: &[&str]) {
-        let sign = match kind {
-            PartKind::Equal => ' ',
-            PartKind::Removed => '-',
-            PartKind::Added => '+',
-        };
         if kind != PartKind::Added {
             self.old_len += lines.len();
         }
@@ -28,7 +23,7 @@ impl Hunk {
             self.new_len += lines.len();
         }
         for line in lines {
-            self.body.push(sign);
+            self.body.push(kind.sign());
             self.body.push_str(line);
             if !line.ends_with('\n') {
                 self.body.push_str("\n\\ No newline at end of file\n");

@@ -33,6 +33,17 @@ pub enum PartKind {
     Added,
 }
 
+impl PartKind {
+    /// The character that both formats put before such a line.
+    pub(super) fn sign(self) -> char {
+        match self {
+            Self::Equal => ' ',
+            Self::Removed => '-',
+            Self::Added => '+',
+        }
+    }
+}
+
 /// A run of lines with one fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
