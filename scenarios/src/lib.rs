@@ -1,1 +1,2 @@
 //! Laid out; see ARCHITECTURE.md.
+pub mod setup;
