@@ -1,0 +1,146 @@
+//! `gortex hook`: one envelope in, one decision out.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::journal::bounded;
+use crate::matching::{self, Rule};
+use crate::script::{Decision, HookRule, Script};
+use crate::{JournalEntry, JournalSink, Source, State};
+
+/// How much of an envelope that is no JSON, or of what was printed, the journal keeps, in bytes.
+const KEPT: usize = 4096;
+/// The most that a repeated text may come to, in bytes.
+pub(crate) const FLOOD: usize = 64 << 20;
+
+/// How a hook process ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookOutcome {
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it complained of.
+    pub stderr: Vec<u8>,
+    /// Its exit code.
+    pub exit: i32,
+}
+
+impl Rule for HookRule {
+    const SECTION: &'static str = "hook.decisions";
+    fn nth(&self) -> Option<u64> {
+        self.nth
+    }
+}
+
+/// Plays one hook process: reads the envelope (the whole of stdin), waits what the script says and tells how the
+/// process ended. `args` are those after the program's name, for the journal.
+///
+/// A rule that hangs never returns; whoever would kill the process drops the future. An envelope that is no JSON object
+/// is answered `{}`, as it matches no condition on its content. State that cannot be kept ends the process with code 2
+/// and a line on stderr, so that no rule is silently skipped.
+pub async fn hook(
+    script: &Script,
+    state: &State,
+    journal: &dyn JournalSink,
+    args: &[String],
+    envelope: &[u8],
+) -> HookOutcome {
+    let record = |event: &str, payload: Value| {
+        journal.record(JournalEntry {
+            source: Source::Hook,
+            event: event.to_owned(),
+            payload,
+        });
+    };
+    let envelope: Option<Map<String, Value>> = match serde_json::from_slice(envelope) {
+        Ok(value @ Value::Object(_)) => {
+            record("ask", json!({ "args": args, "envelope": value }));
+            match value {
+                Value::Object(envelope) => Some(envelope),
+                _ => None,
+            }
+        }
+        _ => {
+            let text = String::from_utf8_lossy(envelope);
+            record("ask", json!({ "args": args, "raw": bounded(&text, KEPT) }));
+            None
+        }
+    };
+    let envelope = envelope.unwrap_or_default();
+
+    let rule = match matching::choose(&script.hook.decisions, state, |rule| {
+        applies(rule, &envelope)
+    }) {
+        Ok(rule) => rule.cloned().unwrap_or_default(),
+        Err(error) => {
+            return HookOutcome {
+                stdout: Vec::new(),
+                stderr: format!("fake-gortex: cannot count rules: {error}\n").into_bytes(),
+                exit: 2,
+            };
+        }
+    };
+    if rule.delay_ms > 0 {
+        tokio::time::sleep(Duration::from_millis(rule.delay_ms)).await;
+    }
+    if rule.hang {
+        record("answer", json!({ "hang": true, "delay_ms": rule.delay_ms }));
+        std::future::pending::<()>().await;
+    }
+    let stdout = printed(&rule, &envelope, &script.daemon.version);
+    record(
+        "answer",
+        json!({ "stdout": bounded(&stdout, KEPT), "delay_ms": rule.delay_ms, "exit": rule.exit }),
+    );
+    HookOutcome {
+        stdout: stdout.into_bytes(),
+        stderr: rule.stderr.unwrap_or_default().into_bytes(),
+        exit: rule.exit,
+    }
+}
+
+fn applies(rule: &HookRule, envelope: &Map<String, Value>) -> bool {
+    let says = |key: &str, want: &Option<String>| {
+        want.as_deref()
+            .is_none_or(|want| envelope.get(key).and_then(Value::as_str) == Some(want))
+    };
+    let none = Map::new();
+    let input = envelope
+        .get("tool_input")
+        .and_then(Value::as_object)
+        .unwrap_or(&none);
+    says("event", &rule.event)
+        && says("tool_name", &rule.tool)
+        && matching::holds(input, &rule.when)
+}
+
+fn printed(rule: &HookRule, envelope: &Map<String, Value>, version: &str) -> String {
+    if let Some(raw) = &rule.raw {
+        return repeated(raw, rule.repeat);
+    }
+    let decision = rule.decision.clone().unwrap_or_else(|| Decision {
+        orientation: (envelope.get("event").and_then(Value::as_str) == Some("session_start"))
+            .then(|| orientation(version)),
+        ..Decision::default()
+    });
+    // Four optional strings and a flag: this cannot fail.
+    serde_json::to_string(&decision).unwrap_or_default()
+}
+
+/// The default briefing: a readiness line in its first form (wire.md, "Readiness lines") and one line of advice.
+fn orientation(version: &str) -> String {
+    format!(
+        "✓ Gortex daemon ready (v{version}, uptime 1m). The graph of this repository is loaded.\n\
+         Look code up with the graph tools before opening files."
+    )
+}
+
+/// A text as often as asked for, within what one process may print.
+pub(crate) fn repeated(text: &str, times: Option<u32>) -> String {
+    let times = times.map_or(1, |times| times as usize);
+    text.repeat(
+        times
+            .min(FLOOD / text.len().max(1))
+            .max(usize::from(times > 0)),
+    )
+}
