@@ -1,0 +1,462 @@
+//! A connection to one server: handshake, tool list, calls, and how they end (pi-host.md 4.1, 4.4, 4.7).
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
+    ProtocolVersion, RootsCapabilities, ServerResult,
+};
+use rmcp::service::{
+    ClientInitializeError, Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError,
+};
+use rmcp::{ClientHandler, serve_client};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::launch::Duplex;
+use super::listing::{self, McpTool};
+use super::result::{self, ResultOptions};
+use super::wire::{Handshake, ProgressSink, Unasked, Wire, WirePorts};
+use crate::tool::{ToolError, ToolOutput};
+
+/// Pages of a tool list that are asked for at most.
+const MAX_PAGES: usize = 1000;
+
+/// The reason that an abort gives: JavaScript's own for a signal without one (pi-host.md 9).
+const ABORT_REASON: &str = "AbortError: This operation was aborted";
+
+const CLOSED: &str = "MCP connection closed";
+
+/// What a connection needs to know.
+#[derive(Debug, Clone)]
+pub struct ClientOptions {
+    /// The server's name, for texts and details.
+    pub server: String,
+    /// The session's working directory, the only root that the server is told.
+    pub cwd: PathBuf,
+    /// Pi's version, as `clientInfo` gives it.
+    pub pi_version: String,
+    /// Time that one request may take, `initialize` included; [`Duration::MAX`] for no limit.
+    pub timeout: Duration,
+    /// Where the full text of results that were cut is kept.
+    pub temp_dir: PathBuf,
+}
+
+/// What happens to a connection unasked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ConnectionEvent {
+    /// The server changed its tools; this is the new list.
+    Tools(Vec<McpTool>),
+    /// The changed list could not be fetched: `Failed to refresh tools: …`.
+    RefreshFailed(String),
+    /// The server logged something (`notifications/message`): its parameters.
+    Log(Value),
+    /// The server ended the connection.
+    Closed,
+}
+
+/// A connection after its handshake. Clones are handles of the same one.
+#[derive(Clone)]
+pub struct Connection {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    options: ClientOptions,
+    handshake: Handshake,
+    peer: Peer<RoleClient>,
+    service: Mutex<Option<RunningService<RoleClient, Identity>>>,
+    /// Fires when the stream ended or the connection was closed.
+    closed: CancellationToken,
+    tools: Mutex<Vec<McpTool>>,
+    /// Whether the first list is there: a list that comes back earlier belongs to nobody yet.
+    ready: OnceLock<()>,
+    events: Mutex<Option<UnboundedReceiver<ConnectionEvent>>>,
+}
+
+/// What `rmcp` says of us in the handshake. Whatever the server asks is answered by the wire.
+struct Identity(ClientConfig);
+
+impl ClientHandler for Identity {
+    fn get_info(&self) -> ClientConfig {
+        self.0.clone()
+    }
+}
+
+impl Connection {
+    /// Performs the handshake over `stream` and fetches the tools. Dropping the future closes the stream.
+    ///
+    /// Needs a single-threaded runtime only for its order to be the same each time, not to be right.
+    ///
+    /// # Errors
+    /// Pi's text of what went wrong (pi-host.md 4.6), without the server's standard error, which the caller has.
+    pub async fn open(stream: Box<dyn Duplex>, options: ClientOptions) -> Result<Self, String> {
+        let (unasked_sender, unasked) = unbounded_channel();
+        let closed = CancellationToken::new();
+        let handshake = Arc::new(OnceLock::new());
+        let ports = WirePorts {
+            ended: closed.clone(),
+            unasked: unasked_sender,
+            handshake: handshake.clone(),
+        };
+        let wire = Wire::new(stream, &options.cwd, ports);
+        let starting = serve_client(Identity(client_config(&options.pi_version)), wire);
+        let service = within(options.timeout, starting)
+            .await
+            .ok_or_else(|| timed_out(options.timeout))?;
+        let service = service.map_err(|error| match error {
+            ClientInitializeError::JsonRpcError(error) => error.message.into_owned(),
+            _ => CLOSED.to_owned(),
+        })?;
+        let (events_sender, events) = unbounded_channel();
+        let shared = Arc::new(Shared {
+            options,
+            handshake: handshake.get().cloned().unwrap_or_default(),
+            peer: service.peer().clone(),
+            service: Mutex::new(Some(service)),
+            closed,
+            tools: Mutex::default(),
+            ready: OnceLock::new(),
+            events: Mutex::new(Some(events)),
+        });
+        tokio::spawn(follow(Arc::downgrade(&shared), unasked, events_sender));
+        if shared
+            .handshake
+            .capabilities
+            .get("tools")
+            .is_some_and(is_truthy)
+        {
+            let tools = shared.list_tools().await?;
+            *shared.tools() = tools;
+        }
+        if shared.closed.is_cancelled() {
+            return Err("connection closed during setup".into());
+        }
+        // Set once, here.
+        let _ = shared.ready.set(());
+        Ok(Self { shared })
+    }
+
+    /// The receiver of what happens unasked; `None` when it was taken before.
+    #[must_use]
+    pub fn take_events(&self) -> Option<UnboundedReceiver<ConnectionEvent>> {
+        self.shared
+            .events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// The tools that the server listed last.
+    #[must_use]
+    pub fn tools(&self) -> Vec<McpTool> {
+        self.shared.tools().clone()
+    }
+
+    /// Whether the server lists a tool of this name at present.
+    #[must_use]
+    pub fn offers(&self, tool: &str) -> bool {
+        self.shared
+            .tools()
+            .iter()
+            .any(|offered| offered.name == tool)
+    }
+
+    /// What the server says of its tools as a group, if anything.
+    #[must_use]
+    pub fn instructions(&self) -> Option<&str> {
+        self.shared.handshake.instructions.as_deref()
+    }
+
+    /// Whether the server declares resources.
+    #[must_use]
+    pub fn has_resources(&self) -> bool {
+        self.shared.handshake.capabilities.contains_key("resources")
+    }
+
+    /// Whether the connection ended, by the server or by [`Connection::close`].
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.closed.is_cancelled()
+    }
+
+    /// Resolves when the connection ended.
+    pub fn closed(&self) -> BoxFuture<'static, ()> {
+        Box::pin(self.shared.closed.clone().cancelled_owned())
+    }
+
+    /// Calls a tool (pi-host.md 4.8). Each progress notification starts the time anew and becomes a partial result.
+    ///
+    /// # Errors
+    /// Fails with the text that the model reads: the server's error, a timeout, an abort, or the end of the connection.
+    pub fn call(
+        &self,
+        tool: &str,
+        args: Value,
+        abort: CancellationToken,
+        updates: UnboundedSender<Value>,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+        let shared = self.shared.clone();
+        let tool = tool.to_owned();
+        Box::pin(async move {
+            let args = if args.is_null() { json!({}) } else { args };
+            let params = json!({"name": tool, "arguments": args});
+            let details = json!({"server": shared.options.server, "tool": tool});
+            let on_progress = |progress: Value| {
+                let content = json!([{"type": "text", "text": progress_text(&progress)}]);
+                // Nobody listens to a run that the host gave up: then the news is of no use.
+                let _ = updates.send(json!({"content": content, "details": details}));
+            };
+            let request = Request {
+                method: "tools/call",
+                params: Some(params),
+                abort: Some(abort),
+            };
+            let answer = shared
+                .request(request, Some(&on_progress))
+                .await
+                .map_err(ToolError)?;
+            let options = ResultOptions {
+                temp_dir: shared.options.temp_dir.clone(),
+                has_readable_resources: shared.handshake.capabilities.contains_key("resources"),
+            };
+            result::convert(&shared.options.server, &tool, answer, &options)
+        })
+    }
+
+    /// Closes the connection: requests in flight fail, the server's input is closed. Ending the process is the caller's.
+    pub async fn close(&self) {
+        self.shared.closed.cancel();
+        let service = self
+            .shared
+            .service
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(service) = service {
+            // An error tells that the task of `rmcp` is gone, which is what is wanted.
+            let _ = service.cancel().await;
+        }
+    }
+}
+
+/// One request, before it is sent.
+struct Request {
+    method: &'static str,
+    params: Option<Value>,
+    abort: Option<CancellationToken>,
+}
+
+impl Shared {
+    fn tools(&self) -> MutexGuard<'_, Vec<McpTool>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a request and waits for its end, whichever it is. The error is Pi's text.
+    async fn request(
+        &self,
+        request: Request,
+        on_progress: Option<&(dyn Fn(Value) + Sync)>,
+    ) -> Result<Value, String> {
+        if self.closed.is_cancelled() {
+            return Err("MCP client is closed".into());
+        }
+        let abort = request.abort.unwrap_or_default();
+        if abort.is_cancelled() {
+            return Err("MCP request aborted".into());
+        }
+        let mut custom = CustomRequest::new(request.method, request.params);
+        // The sender is kept here too, so that the channel never ends while we wait.
+        let (sender, mut progress) = unbounded_channel();
+        if on_progress.is_some() {
+            custom.extensions.insert(ProgressSink(sender.clone()));
+        }
+        let options = PeerRequestOptions::no_options();
+        let sent = self
+            .peer
+            .send_cancellable_request(ClientRequest::CustomRequest(custom), options)
+            .await;
+        let mut handle = sent.map_err(|_| CLOSED.to_owned())?;
+        let limit = self.options.timeout;
+        let mut deadline = deadline_after(limit);
+        let (error, reason) = loop {
+            tokio::select! {
+                biased;
+                // Progress that came before the answer is shown before it.
+                Some(news) = progress.recv() => {
+                    deadline = deadline_after(limit);
+                    if let Some(on_progress) = on_progress {
+                        on_progress(news);
+                    }
+                }
+                answer = &mut handle.rx => return match answer {
+                    Ok(Ok(ServerResult::CustomResult(result))) => Ok(result.0),
+                    Ok(Err(ServiceError::McpError(error))) => Err(error.message.into_owned()),
+                    Ok(Ok(_) | Err(_)) | Err(_) => Err(CLOSED.into()),
+                },
+                () = self.closed.cancelled() => return Err(CLOSED.into()),
+                () = abort.cancelled() => break ("MCP request aborted".to_owned(), ABORT_REASON),
+                () = until(deadline) => break (timed_out(limit), "Request timed out"),
+            }
+        };
+        drop(sender);
+        // If the server is gone by now it needs no word.
+        let _ = handle.cancel(Some(reason.to_owned())).await;
+        Err(error)
+    }
+
+    /// The whole tool list, page after page.
+    async fn list_tools(&self) -> Result<Vec<McpTool>, String> {
+        let mut tools = Vec::new();
+        let mut cursors = BTreeSet::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..MAX_PAGES {
+            let params = cursor.as_ref().map(|cursor| json!({"cursor": cursor}));
+            let answer = self
+                .request(
+                    Request {
+                        method: "tools/list",
+                        params,
+                        abort: None,
+                    },
+                    None,
+                )
+                .await?;
+            let page = listing::page(answer)?;
+            tools.extend(page.tools);
+            let Some(next) = page.next_cursor else {
+                return Ok(tools);
+            };
+            if !cursors.insert(next.clone()) {
+                return Err(format!("MCP tools/list returned duplicate cursor: {next}"));
+            }
+            cursor = Some(next);
+        }
+        Err(format!("MCP tools/list exceeded {MAX_PAGES} pages"))
+    }
+
+    /// Fetches the changed list and tells of it.
+    async fn refresh(&self, events: &UnboundedSender<ConnectionEvent>) {
+        let event = match self.list_tools().await {
+            // A list that was asked for during setup has no owner.
+            Ok(_) if self.ready.get().is_none() || self.closed.is_cancelled() => return,
+            Ok(tools) => {
+                self.tools().clone_from(&tools);
+                ConnectionEvent::Tools(tools)
+            }
+            Err(error) => {
+                ConnectionEvent::RefreshFailed(format!("Failed to refresh tools: {error}"))
+            }
+        };
+        // Without a listener the list itself is still up to date.
+        let _ = events.send(event);
+    }
+}
+
+/// Serves what the server says unasked, until the wire is gone. Holds the connection weakly, so that dropping it ends all.
+async fn follow(
+    shared: Weak<Shared>,
+    mut unasked: UnboundedReceiver<Unasked>,
+    events: UnboundedSender<ConnectionEvent>,
+) {
+    while let Some(news) = unasked.recv().await {
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        match news {
+            Unasked::Log(params) => {
+                // Without a listener nothing is logged.
+                let _ = events.send(ConnectionEvent::Log(params));
+            }
+            // Beside each other, as Pi asks at once for every change.
+            Unasked::ListChanged => {
+                let events = events.clone();
+                tokio::spawn(async move { shared.refresh(&events).await });
+            }
+        }
+    }
+    if let Some(shared) = shared.upgrade() {
+        let was_closed_by_us = shared
+            .service
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none();
+        if !was_closed_by_us {
+            // Without a listener `is_closed` still tells.
+            let _ = events.send(ConnectionEvent::Closed);
+        }
+    }
+}
+
+/// What Pi says of itself.
+fn client_config(version: &str) -> ClientConfig {
+    let mut capabilities = ClientCapabilities::default();
+    capabilities.roots = Some(RootsCapabilities::default());
+    ClientConfig::new(capabilities, Implementation::new("pi", version))
+        .with_protocol_version(ProtocolVersion::V_2025_11_25)
+}
+
+/// The text of one progress notification.
+fn progress_text(progress: &Value) -> Value {
+    let field = |key: &str| progress.get(key).filter(|value| !value.is_null());
+    if let Some(message) = field("message") {
+        return message.clone();
+    }
+    let total = progress
+        .get("total")
+        .map(|total| format!("/{total}"))
+        .unwrap_or_default();
+    format!(
+        "Progress {}{total}",
+        field("progress").unwrap_or(&Value::Null)
+    )
+    .into()
+}
+
+/// The text of a request that took too long.
+fn timed_out(limit: Duration) -> String {
+    format!(
+        "MCP request timed out after {}ms",
+        limit.as_secs_f64() * 1000.0
+    )
+}
+
+fn deadline_after(limit: Duration) -> Option<Instant> {
+    if limit == Duration::MAX {
+        None
+    } else {
+        Instant::now().checked_add(limit)
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        value = future => Some(value),
+        () = until(deadline_after(limit)) => None,
+    }
+}
+
+/// JavaScript's truth.
+pub(super) fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(bool) => *bool,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}

@@ -1,0 +1,32 @@
+//! Pi's MCP support (pi-host.md 3.1, 4): what a registration may say, how tools are named, one connection to one server.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config` | a registration, checked and typed |
+//! | `naming` | names of tools and namespaces |
+//! | `environment` | values of `env` with their references resolved |
+//! | `launch` | the port that starts a server, and the stop sequence |
+//! | `frame` | lines and JSON-RPC messages as Pi reads them |
+//! | `wire` | the stream as a transport of `rmcp`, with Pi's frames on it |
+//! | `client` | a connection: handshake, tool list, calls |
+//! | `listing` | the tools that a server offers |
+//! | `result` | results in the form that the model reads |
+//! | `block` | one content block of a result |
+
+pub mod client;
+pub mod config;
+pub mod environment;
+pub mod launch;
+pub mod listing;
+pub mod naming;
+pub mod result;
+
+mod block;
+mod frame;
+mod wire;
+
+pub use client::{ClientOptions, Connection, ConnectionEvent};
+pub use config::{McpExposure, ServerConfig, validate};
+pub use launch::{Launch, ServerLauncher, ServerProcess};
+pub use listing::McpTool;
+pub use naming::ToolNames;
