@@ -1,0 +1,36 @@
+//! The abort signal of a turn, as far as the core needs it.
+
+use napi_derive::napi;
+use tokio_util::sync::CancellationToken;
+
+/// One handler's abort. JavaScript cancels it from the listener of an `AbortSignal` and drops it with the listener
+/// (H4): the core then settles the handler's promise at once.
+#[napi]
+pub struct AbortHandle {
+    token: CancellationToken,
+}
+
+#[napi]
+impl AbortHandle {
+    /// A handle that is not cancelled.
+    #[napi(constructor, catch_unwind)]
+    #[allow(clippy::new_without_default)] // JavaScript calls it, no Rust code does.
+    pub fn new() -> Self {
+        Self {
+            token: CancellationToken::new(),
+        }
+    }
+
+    /// Cancels. Any number of times, from within any handler.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self) {
+        self.token.cancel();
+    }
+}
+
+impl AbortHandle {
+    /// The token that the core waits on.
+    pub(crate) fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+}

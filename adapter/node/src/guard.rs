@@ -1,0 +1,96 @@
+//! Panics end here (F1, portal.md D3).
+
+use std::any::Any;
+use std::cell::Cell;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Once};
+
+use adapter::Log;
+use futures::FutureExt;
+
+/// The most of a panic's text that is kept, in characters.
+const MAX_TEXT: usize = 300;
+
+thread_local! {
+    /// What the panic that unwinds on this thread said; taken where it is caught.
+    static LAST: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Makes panics of this addon silent.
+///
+/// Rust's own hook prints to stderr, which would corrupt Pi's screen (F3). The hook belongs to the standard library
+/// that is linked into this file, so neither Node nor another addon is touched by it.
+pub fn silence() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            let text = info.to_string();
+            LAST.set(Some(text.chars().take(MAX_TEXT).collect()));
+        }));
+    });
+}
+
+/// Contains panics of one instance and logs them.
+#[derive(Clone)]
+pub struct Guard {
+    log: Arc<dyn Log>,
+    #[cfg(feature = "panic-injection")]
+    inject: Option<Arc<str>>,
+}
+
+impl Guard {
+    /// A guard that tells `log`.
+    #[must_use]
+    pub fn new(log: Arc<dyn Log>, environment: &adapter::Environment) -> Self {
+        #[cfg(not(feature = "panic-injection"))]
+        let _ = environment;
+        Self {
+            log,
+            #[cfg(feature = "panic-injection")]
+            inject: environment.var("GORTEX_PI_PANIC").map(Arc::from),
+        }
+    }
+
+    /// Runs `entry`'s work; a panic is the empty answer.
+    pub fn run<T: Default>(&self, entry: &'static str, work: impl FnOnce() -> T) -> T {
+        catch_unwind(AssertUnwindSafe(|| {
+            self.injected(entry);
+            work()
+        }))
+        .unwrap_or_else(|payload| self.caught(entry, payload))
+    }
+
+    /// Awaits `entry`'s work; a panic in any poll of it is the empty answer.
+    pub async fn wait<T: Default>(self, entry: &'static str, work: impl Future<Output = T>) -> T {
+        let guarded = async {
+            self.injected(entry);
+            work.await
+        };
+        AssertUnwindSafe(guarded)
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|payload| self.caught(entry, payload))
+    }
+
+    fn caught<T: Default>(&self, entry: &'static str, payload: Box<dyn Any + Send>) -> T {
+        // A payload whose own drop panics would unwind once more, outside of the net.
+        std::mem::forget(payload);
+        let text = LAST.take().unwrap_or_default();
+        let text: String = text
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        self.log.line(&format!("{entry}: {text}"));
+        T::default()
+    }
+
+    #[cfg(feature = "panic-injection")]
+    fn injected(&self, entry: &str) {
+        assert!(self.inject.as_deref() != Some(entry), "injected");
+    }
+
+    #[cfg(not(feature = "panic-injection"))]
+    #[expect(clippy::unused_self, reason = "the test build looks at itself")]
+    fn injected(&self, _entry: &str) {}
+}

@@ -1,0 +1,146 @@
+/**
+ * The Gortex extension for Pi: reads facts from Pi, hands them to the native core, returns what the core says.
+ *
+ * Nothing is decided here, with one exception: what to say where there is no core (missing.ts). And nothing in here
+ * throws or rejects (F1): what Pi makes of an exception ranges from a report to a blocked call (pi-host.md 2), and in a
+ * process with many sessions an unheard rejection ends them all (portal.md D2).
+ */
+import { homedir } from "node:os";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { type Abort, type Adapter, type Addon, load } from "./addon.ts";
+import { applied, branchMessages, commands, encode, message, send, tools } from "./facts.ts";
+import { tellMissing } from "./missing.ts";
+
+export default function gortex(pi: ExtensionAPI): void {
+	const loaded = load();
+	if ("missing" in loaded) {
+		tellMissing(pi, loaded.missing);
+		return;
+	}
+	let current: ExtensionContext | undefined;
+	let adapter: Adapter;
+	try {
+		adapter = new loaded.addon.Adapter(
+			encode({ vars: { ...process.env }, home: homedir() }),
+			() => quiet(() => encode(tools(pi))) ?? null,
+			(customType) => quiet(() => encode(branchMessages(current, customType))) ?? null,
+			(text, level) => quiet(() => current?.ui.notify(text, level)),
+		);
+	} catch (error) {
+		tellMissing(pi, { file: "its native part", cause: message(error) });
+		return;
+	}
+
+	pi.on("session_start", (event, ctx) => {
+		current = ctx;
+		quiet(() => {
+			const facts = {
+				cwd: ctx.cwd,
+				sessionId: ctx.sessionManager.getSessionId(),
+				reason: event.reason,
+				hasUi: ctx.hasUI,
+				commands: commands(pi),
+			};
+			send(facts, (text) =>
+				adapter.sessionStart(text, (name, config) => {
+					try {
+						pi.registerMcpServer(name, JSON.parse(config));
+						return null;
+					} catch (error) {
+						return message(error);
+					}
+				}),
+			);
+		});
+	});
+
+	pi.on("before_agent_start", (_event, ctx) => {
+		current = ctx;
+		return answer(async () => {
+			const facts = { sessionId: ctx.sessionManager.getSessionId(), cwd: ctx.cwd };
+			const stored = await abortable(loaded.addon, ctx.signal, (abort) =>
+				send(facts, (text) => adapter.beforeAgentStart(text, abort)),
+			);
+			return stored === null ? undefined : { message: JSON.parse(stored) };
+		});
+	});
+
+	pi.on("tool_call", (event, ctx) =>
+		answer(async () => {
+			const facts = {
+				id: event.toolCallId,
+				name: event.toolName,
+				input: event.input,
+				parentId: event.parentToolCallId,
+				cwd: ctx.cwd,
+				sessionId: ctx.sessionManager.getSessionId(),
+			};
+			const reason = await abortable(loaded.addon, ctx.signal, (abort) =>
+				send(facts, (text) => adapter.toolCall(text, abort)),
+			);
+			return reason === null ? undefined : { block: true, reason };
+		}),
+	);
+
+	pi.on("tool_result", (event, ctx) =>
+		answer(async () => {
+			const facts = {
+				id: event.toolCallId,
+				name: event.toolName,
+				input: event.input,
+				content: Array.isArray(event.content) ? event.content : undefined,
+				details: event.details,
+				structuredContent: event.structuredContent,
+				isError: event.isError === true,
+				parentId: event.parentToolCallId,
+			};
+			const difference = await abortable(loaded.addon, ctx.signal, (abort) =>
+				send(facts, (text) => adapter.toolResult(text, abort)),
+			);
+			return difference === null ? undefined : applied(facts, JSON.parse(difference));
+		}),
+	);
+
+	pi.on("turn_end", () => quiet(() => adapter.turnEnd()));
+	pi.on("agent_settled", () => quiet(() => adapter.agentSettled()));
+	pi.on("session_shutdown", () => {
+		quiet(() => adapter.sessionShutdown());
+		current = undefined;
+	});
+}
+
+/** Runs work that may throw; undefined where it did. */
+function quiet<T>(work: () => T): T | undefined {
+	try {
+		return work();
+	} catch {
+		return undefined;
+	}
+}
+
+/** Awaits work that may throw or reject; undefined where it did. */
+async function answer<T>(work: () => Promise<T>): Promise<T | undefined> {
+	try {
+		return await work();
+	} catch {
+		return undefined;
+	}
+}
+
+/** Lends a handle that the signal cancels, for as long as the work is pending (H4). */
+async function abortable<T>(
+	addon: Addon,
+	signal: AbortSignal | undefined,
+	work: (abort: Abort | null) => Promise<T>,
+): Promise<T> {
+	if (!signal) return work(null);
+	const abort = new addon.AbortHandle();
+	const cancel = () => quiet(() => abort.cancel());
+	if (signal.aborted) cancel();
+	else signal.addEventListener("abort", cancel, { once: true });
+	try {
+		return await work(abort);
+	} finally {
+		signal.removeEventListener("abort", cancel);
+	}
+}
