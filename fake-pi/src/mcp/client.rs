@@ -1,37 +1,25 @@
 //! A connection to one server: handshake, tool list, calls, and how they end (pi-host.md 4.1, 4.4, 4.7).
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
-    ProtocolVersion, RootsCapabilities, ServerResult,
+    ClientCapabilities, ClientConfig, Implementation, ProtocolVersion, RootsCapabilities,
 };
-use rmcp::service::{
-    ClientInitializeError, Peer, PeerRequestOptions, RoleClient, RunningService, ServiceError,
-};
+use rmcp::service::{ClientInitializeError, RoleClient, RunningService};
 use rmcp::{ClientHandler, serve_client};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::exchange::{CLOSED, Exchange, Request, timed_out, within};
 use super::launch::Duplex;
-use super::listing::{self, McpTool};
+use super::listing::McpTool;
 use super::result::{self, ResultOptions};
-use super::wire::{Handshake, ProgressSink, Unasked, Wire, WirePorts};
+use super::wire::{Handshake, Unasked, Wire, WirePorts};
 use crate::tool::{ToolError, ToolOutput};
-
-/// Pages of a tool list that are asked for at most.
-const MAX_PAGES: usize = 1000;
-
-/// The reason that an abort gives: JavaScript's own for a signal without one (pi-host.md 9).
-const ABORT_REASON: &str = "AbortError: This operation was aborted";
-
-const CLOSED: &str = "MCP connection closed";
 
 /// What a connection needs to know.
 #[derive(Debug, Clone)]
@@ -70,10 +58,8 @@ pub struct Connection {
 struct Shared {
     options: ClientOptions,
     handshake: Handshake,
-    peer: Peer<RoleClient>,
+    exchange: Exchange,
     service: Mutex<Option<RunningService<RoleClient, Identity>>>,
-    /// Fires when the stream ended or the connection was closed.
-    closed: CancellationToken,
     tools: Mutex<Vec<McpTool>>,
     /// Whether the first list is there: a list that comes back earlier belongs to nobody yet.
     ready: OnceLock<()>,
@@ -116,11 +102,14 @@ impl Connection {
         })?;
         let (events_sender, events) = unbounded_channel();
         let shared = Arc::new(Shared {
+            exchange: Exchange {
+                peer: service.peer().clone(),
+                closed,
+                timeout: options.timeout,
+            },
             options,
             handshake: handshake.get().cloned().unwrap_or_default(),
-            peer: service.peer().clone(),
             service: Mutex::new(Some(service)),
-            closed,
             tools: Mutex::default(),
             ready: OnceLock::new(),
             events: Mutex::new(Some(events)),
@@ -132,10 +121,10 @@ impl Connection {
             .get("tools")
             .is_some_and(is_truthy)
         {
-            let tools = shared.list_tools().await?;
+            let tools = shared.exchange.list_tools().await?;
             *shared.tools() = tools;
         }
-        if shared.closed.is_cancelled() {
+        if shared.exchange.closed.is_cancelled() {
             return Err("connection closed during setup".into());
         }
         // Set once, here.
@@ -183,12 +172,12 @@ impl Connection {
     /// Whether the connection ended, by the server or by [`Connection::close`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.closed.is_cancelled()
+        self.shared.exchange.closed.is_cancelled()
     }
 
     /// Resolves when the connection ended.
     pub fn closed(&self) -> BoxFuture<'static, ()> {
-        Box::pin(self.shared.closed.clone().cancelled_owned())
+        Box::pin(self.shared.exchange.closed.clone().cancelled_owned())
     }
 
     /// Calls a tool (pi-host.md 4.8). Each progress notification starts the time anew and becomes a partial result.
@@ -219,6 +208,7 @@ impl Connection {
                 abort: Some(abort),
             };
             let answer = shared
+                .exchange
                 .request(request, Some(&on_progress))
                 .await
                 .map_err(ToolError)?;
@@ -232,7 +222,7 @@ impl Connection {
 
     /// Closes the connection: requests in flight fail, the server's input is closed. Ending the process is the caller's.
     pub async fn close(&self) {
-        self.shared.closed.cancel();
+        self.shared.exchange.closed.cancel();
         let service = self
             .shared
             .service
@@ -246,106 +236,16 @@ impl Connection {
     }
 }
 
-/// One request, before it is sent.
-struct Request {
-    method: &'static str,
-    params: Option<Value>,
-    abort: Option<CancellationToken>,
-}
-
 impl Shared {
     fn tools(&self) -> MutexGuard<'_, Vec<McpTool>> {
         self.tools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request and waits for its end, whichever it is. The error is Pi's text.
-    async fn request(
-        &self,
-        request: Request,
-        on_progress: Option<&(dyn Fn(Value) + Sync)>,
-    ) -> Result<Value, String> {
-        if self.closed.is_cancelled() {
-            return Err("MCP client is closed".into());
-        }
-        let abort = request.abort.unwrap_or_default();
-        if abort.is_cancelled() {
-            return Err("MCP request aborted".into());
-        }
-        let mut custom = CustomRequest::new(request.method, request.params);
-        // The sender is kept here too, so that the channel never ends while we wait.
-        let (sender, mut progress) = unbounded_channel();
-        if on_progress.is_some() {
-            custom.extensions.insert(ProgressSink(sender.clone()));
-        }
-        let options = PeerRequestOptions::no_options();
-        let sent = self
-            .peer
-            .send_cancellable_request(ClientRequest::CustomRequest(custom), options)
-            .await;
-        let mut handle = sent.map_err(|_| CLOSED.to_owned())?;
-        let limit = self.options.timeout;
-        let mut deadline = deadline_after(limit);
-        let (error, reason) = loop {
-            tokio::select! {
-                biased;
-                // Progress that came before the answer is shown before it.
-                Some(news) = progress.recv() => {
-                    deadline = deadline_after(limit);
-                    if let Some(on_progress) = on_progress {
-                        on_progress(news);
-                    }
-                }
-                answer = &mut handle.rx => return match answer {
-                    Ok(Ok(ServerResult::CustomResult(result))) => Ok(result.0),
-                    Ok(Err(ServiceError::McpError(error))) => Err(error.message.into_owned()),
-                    Ok(Ok(_) | Err(_)) | Err(_) => Err(CLOSED.into()),
-                },
-                () = self.closed.cancelled() => return Err(CLOSED.into()),
-                () = abort.cancelled() => break ("MCP request aborted".to_owned(), ABORT_REASON),
-                () = until(deadline) => break (timed_out(limit), "Request timed out"),
-            }
-        };
-        drop(sender);
-        // If the server is gone by now it needs no word.
-        let _ = handle.cancel(Some(reason.to_owned())).await;
-        Err(error)
-    }
-
-    /// The whole tool list, page after page.
-    async fn list_tools(&self) -> Result<Vec<McpTool>, String> {
-        let mut tools = Vec::new();
-        let mut cursors = BTreeSet::new();
-        let mut cursor: Option<String> = None;
-        for _ in 0..MAX_PAGES {
-            let params = cursor.as_ref().map(|cursor| json!({"cursor": cursor}));
-            let answer = self
-                .request(
-                    Request {
-                        method: "tools/list",
-                        params,
-                        abort: None,
-                    },
-                    None,
-                )
-                .await?;
-            let page = listing::page(answer)?;
-            tools.extend(page.tools);
-            let Some(next) = page.next_cursor else {
-                return Ok(tools);
-            };
-            if !cursors.insert(next.clone()) {
-                return Err(format!("MCP tools/list returned duplicate cursor: {next}"));
-            }
-            cursor = Some(next);
-        }
-        Err(format!("MCP tools/list exceeded {MAX_PAGES} pages"))
-    }
-
     /// Fetches the changed list and tells of it.
     async fn refresh(&self, events: &UnboundedSender<ConnectionEvent>) {
-        let event = match self.list_tools().await {
+        let event = match self.exchange.list_tools().await {
             // A list that was asked for during setup has no owner.
-            Ok(_) if self.ready.get().is_none() || self.closed.is_cancelled() => return,
+            Ok(_) if self.ready.get().is_none() || self.exchange.closed.is_cancelled() => return,
             Ok(tools) => {
                 self.tools().clone_from(&tools);
                 ConnectionEvent::Tools(tools)
@@ -417,37 +317,6 @@ fn progress_text(progress: &Value) -> Value {
         field("progress").unwrap_or(&Value::Null)
     )
     .into()
-}
-
-/// The text of a request that took too long.
-fn timed_out(limit: Duration) -> String {
-    format!(
-        "MCP request timed out after {}ms",
-        limit.as_secs_f64() * 1000.0
-    )
-}
-
-fn deadline_after(limit: Duration) -> Option<Instant> {
-    if limit == Duration::MAX {
-        None
-    } else {
-        Instant::now().checked_add(limit)
-    }
-}
-
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-    tokio::select! {
-        biased;
-        value = future => Some(value),
-        () = until(deadline_after(limit)) => None,
-    }
 }
 
 /// JavaScript's truth.

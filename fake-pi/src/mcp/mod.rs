@@ -6,13 +6,16 @@
 //! | `naming` | names of tools and namespaces |
 //! | `environment` | values of `env` with their references resolved |
 //! | `launch` | the port that starts a server, and the stop sequence |
+//! | `child` | a real child process behind that port |
 //! | `frame` | lines and JSON-RPC messages as Pi reads them |
 //! | `wire` | the stream as a transport of `rmcp`, with Pi's frames on it |
 //! | `client` | a connection: handshake, tool list, calls |
+//! | `exchange` | one request and how it ends |
 //! | `listing` | the tools that a server offers |
 //! | `result` | results in the form that the model reads |
 //! | `block` | one content block of a result |
 
+pub mod child;
 pub mod client;
 pub mod config;
 pub mod environment;
@@ -22,7 +25,10 @@ pub mod naming;
 pub mod result;
 
 mod block;
+mod exchange;
 mod frame;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use client::{ClientOptions, Connection, ConnectionEvent};
