@@ -85,6 +85,12 @@ pub trait Tool: Send + Sync {
     /// How the registry lists it.
     fn definition(&self) -> ToolDefinition;
 
+    /// Further members of its registry entry, as an object: `promptGuidelines`, `namespace`, `annotations`
+    /// (pi-host.md 12).
+    fn registry_members(&self) -> Value {
+        Value::Null
+    }
+
     /// Runs it. The future is never dropped by the host: on abort `run.abort` fires and the tool decides how it ends.
     fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>>;
 }

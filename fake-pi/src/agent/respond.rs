@@ -1,0 +1,127 @@
+//! One request and the assistant message that comes of it.
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::{arguments, request};
+use crate::model::ModelReply;
+use crate::session::Session;
+
+/// The texts of an abort: before a request left, and while it was out (pi-host.md 9).
+const ABORTED_BEFORE: &str = "This operation was aborted";
+const ABORTED_DURING: &str = "Request was aborted";
+
+/// Sends the next request and emits the assistant message's events. Gives the final message.
+///
+/// `message_update` is not emitted: it only repeats, in pieces, what `message_end` holds.
+pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Value {
+    let messages = session.instance().emit_context(session.messages()).await;
+    let messages = forced(session, messages);
+    let started = Instant::now();
+    let blank = blank(session);
+    if signal.is_cancelled() {
+        return finish(session, aborted(blank, ABORTED_BEFORE), started, false).await;
+    }
+    let body = request::body(&session.host.options.model_id, &messages);
+    let body = session.instance().emit_before_provider_request(body).await;
+    let asked = if signal.is_cancelled() {
+        None
+    } else {
+        let reply = session.host.options.model.complete(body);
+        tokio::select! {
+            biased;
+            () = signal.cancelled() => None,
+            reply = reply => Some(reply),
+        }
+    };
+    let Some(reply) = asked else {
+        return finish(session, aborted(blank, ABORTED_DURING), started, false).await;
+    };
+    if let Some(failure) = reply.failure {
+        let mut message = blank;
+        message["stopReason"] = "error".into();
+        message["errorMessage"] = format!("{}: {}", failure.status, failure.error).into();
+        return finish(session, message, started, false).await;
+    }
+    session.emit_message_start(&blank).await;
+    let streamed = tokio::select! {
+        biased;
+        () = signal.cancelled() => false,
+        () = sleep(reply.delay) => true,
+    };
+    let mut message = blank;
+    if !streamed {
+        // What had arrived stays in the message; of a simulated stream that is the text.
+        message["content"] = text_part(&reply).into_iter().collect();
+        return finish(session, aborted(message, ABORTED_DURING), started, true).await;
+    }
+    let calls = reply.tool_calls.iter().map(arguments::tool_call);
+    message["content"] = text_part(&reply).into_iter().chain(calls).collect();
+    message["stopReason"] = reply.stop.pi().into();
+    message["rawStopReason"] = reply.stop.raw().into();
+    finish(session, message, started, true).await
+}
+
+fn text_part(reply: &ModelReply) -> Option<Value> {
+    (!reply.text.is_empty()).then(|| json!({"type": "text", "text": reply.text}))
+}
+
+/// Replaces the system messages by the text that a handler forced on the run.
+fn forced(session: &Session, messages: Vec<Value>) -> Vec<Value> {
+    let Some(text) = session.forced_prompt() else {
+        return messages;
+    };
+    let mut head = json!({"role": "system", "content": text});
+    if let Some(current) = super::system::current(&messages) {
+        if let Some(tools) = current.get("toolsAdded") {
+            head["toolsAdded"] = tools.clone();
+        }
+        head["timestamp"] = current["timestamp"].clone();
+    }
+    std::iter::once(head)
+        .chain(
+            messages
+                .into_iter()
+                .filter(|message| message["role"] != "system"),
+        )
+        .collect()
+}
+
+/// An assistant message of which nothing has arrived.
+fn blank(session: &Session) -> Value {
+    let zero = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0});
+    json!({
+        "role": "assistant", "content": [], "api": "openai-completions", "provider": session.host.options.provider,
+        "model": session.host.options.model_id,
+        "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": zero},
+        "stopReason": "pending", "timestamp": session.host.clock.now_ms()
+    })
+}
+
+fn aborted(mut message: Value, text: &str) -> Value {
+    message["stopReason"] = "aborted".into();
+    message["errorMessage"] = text.into();
+    message
+}
+
+async fn finish(
+    session: &Session,
+    mut message: Value,
+    started: Instant,
+    has_started: bool,
+) -> Value {
+    if message["errorMessage"] != ABORTED_BEFORE {
+        message["durationMs"] = elapsed_ms(started).into();
+    }
+    message["thinkingLevel"] = "off".into();
+    if !has_started {
+        session.emit_message_start(&message).await;
+    }
+    session.emit_message_end(message).await
+}
+
+/// Whole milliseconds of virtual time since `started`.
+pub(super) fn elapsed_ms(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,291 @@
+//! The host: one run of Pi in RPC mode, from its start to its end.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::clock::{Clock, Ids};
+use crate::connector::Connector;
+use crate::extension::{Extension, lock};
+use crate::mcp::ServerLauncher;
+use crate::model::Model;
+use crate::rpc;
+use crate::session::Session;
+use crate::session::history::History;
+
+/// What a host is started with.
+#[derive(Clone)]
+pub struct HostOptions {
+    /// The project folder.
+    pub cwd: PathBuf,
+    /// The agent folder, where `mcp.json` lies.
+    pub agent_dir: PathBuf,
+    /// The home folder, for `~/` in a server's command.
+    pub home: PathBuf,
+    /// Where tools keep output that is too long for the model.
+    pub temp_dir: PathBuf,
+    /// The version that the MCP handshake reports.
+    pub version: String,
+    /// The extensions, in load order; the built-in ones follow them.
+    pub extensions: Vec<Arc<dyn Extension>>,
+    /// The model.
+    pub model: Arc<dyn Model>,
+    /// The model's id in requests and messages.
+    pub model_id: String,
+    /// The provider's id in messages.
+    pub provider: String,
+    /// Starts MCP servers.
+    pub servers: Arc<dyn ServerLauncher>,
+    /// Variables that `env` values of a server may refer to.
+    pub variables: BTreeMap<String, String>,
+    /// Whether the built-in MCP support is loaded.
+    pub connector: Connector,
+    /// Whether the project's own files are trusted (`--approve`).
+    pub project_trusted: bool,
+    /// Whether sessions are kept, so that they have files and can be switched to. They are kept in memory; nothing is
+    /// written.
+    pub keep_sessions: bool,
+    /// The seed of all ids.
+    pub seed: u64,
+    /// How long [`Host::close`] waits for handlers that never settle; the real Pi hangs or dies (pi-host.md 4.9).
+    pub patience: Duration,
+}
+
+impl HostOptions {
+    /// Options for a host in `cwd` with this model: Pi 1.6.0, its own MCP support, no extension.
+    pub fn new(cwd: PathBuf, model: Arc<dyn Model>, servers: Arc<dyn ServerLauncher>) -> Self {
+        Self {
+            agent_dir: cwd.join(".pi-agent"),
+            home: cwd.clone(),
+            temp_dir: cwd.join(".pi-temp"),
+            cwd,
+            version: "1.6.0".to_owned(),
+            extensions: Vec::new(),
+            model,
+            model_id: "m1".to_owned(),
+            provider: "fake".to_owned(),
+            servers,
+            variables: BTreeMap::new(),
+            connector: Connector::Builtin,
+            project_trusted: false,
+            keep_sessions: false,
+            seed: 0,
+            patience: Duration::from_secs(60),
+        }
+    }
+}
+
+/// How a host ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exit {
+    /// Pi's exit code: 0, or 1 when an extension failed to load.
+    pub code: i32,
+    /// What Pi would have written to stderr.
+    pub stderr: Vec<String>,
+    /// Whether shutting down was given up, because a handler did not settle within the patience.
+    pub hung: bool,
+    /// What still ran when the host was down: names of its tasks, by start.
+    pub leftover_tasks: Vec<String>,
+    /// Servers that were not stopped.
+    pub leftover_servers: Vec<String>,
+}
+
+/// A line of stdin, or its end.
+pub(crate) enum Input {
+    Command(Value),
+    End,
+}
+
+/// A running host. Dropping it ends everything it started, without any handler being called.
+pub struct Host {
+    /// What Pi prints: responses, session events, `extension_ui_request`, `extension_error`. Ends with the host.
+    pub records: UnboundedReceiver<Value>,
+    input: UnboundedSender<Input>,
+    shared: Arc<Shared>,
+    ended: watch::Receiver<Option<Exit>>,
+}
+
+impl Host {
+    /// Starts a host on the current runtime: its factories, `session_start`, `resources_discover`, then commands.
+    ///
+    /// Nothing has run when this returns. Must be called inside a runtime such as [`crate::runtime()`] builds.
+    pub fn start(options: HostOptions) -> Self {
+        let (output, records) = unbounded_channel();
+        let (input, commands) = unbounded_channel();
+        let shared = Arc::new(Shared {
+            clock: Clock::start(),
+            ids: Ids::new(options.seed),
+            options,
+            output: Mutex::new(Some(output)),
+            tasks: Mutex::default(),
+            session: Mutex::default(),
+            client_session: Mutex::default(),
+            stored: Mutex::default(),
+            stderr: Mutex::default(),
+            servers_up: Mutex::default(),
+        });
+        let (end, ended) = watch::channel(None);
+        let run = rpc::run(shared.clone(), commands, end);
+        // Not one of the host's own tasks: it outlives them and counts them.
+        tokio::spawn(run);
+        Self {
+            records,
+            input,
+            shared,
+            ended,
+        }
+    }
+
+    /// Hands over one RPC command, as a line of stdin.
+    pub fn send(&self, command: Value) {
+        // A host that has ended reads nothing more, like a closed pipe.
+        let _ = self.input.send(Input::Command(command));
+    }
+
+    /// Closes stdin and waits until all is down: the run is aborted, `session_shutdown` runs, servers are stopped.
+    pub async fn close(&mut self) -> Exit {
+        let _ = self.input.send(Input::End);
+        let patience = self.shared.options.patience;
+        let mut ended = self.ended.clone();
+        let exit = match timeout(patience, ended.wait_for(Option::is_some)).await {
+            Ok(Ok(exit)) => exit.clone().unwrap_or_default(),
+            Ok(Err(_)) | Err(_) => {
+                let mut exit = self.shared.leftovers(0);
+                exit.hung = true;
+                exit
+            }
+        };
+        self.shared.end();
+        exit
+    }
+
+    /// How the host ended, if it did by itself: an extension that fails to load ends it at once.
+    pub fn exited(&self) -> Option<Exit> {
+        self.ended.borrow().clone()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.shared.end();
+    }
+}
+
+/// A task of the host.
+struct Task {
+    name: &'static str,
+    handle: tokio::task::AbortHandle,
+}
+
+/// What all parts of one host share.
+pub(crate) struct Shared {
+    pub(crate) options: HostOptions,
+    pub(crate) clock: Clock,
+    pub(crate) ids: Ids,
+    output: Mutex<Option<UnboundedSender<Value>>>,
+    tasks: Mutex<Vec<Task>>,
+    /// The current session.
+    session: Mutex<Option<Arc<Session>>>,
+    /// The session that commands go to: it changes a moment later than the current one (pi-host.md 5).
+    client_session: Mutex<Option<Arc<Session>>>,
+    /// Sessions that were kept, by file.
+    pub(crate) stored: Mutex<BTreeMap<String, History>>,
+    stderr: Mutex<Vec<String>>,
+    servers_up: Mutex<Vec<String>>,
+}
+
+impl Shared {
+    /// Prints one record.
+    pub(crate) fn output(&self, record: Value) {
+        if let Some(output) = &*lock(&self.output) {
+            // Nobody has to listen.
+            let _ = output.send(record);
+        }
+    }
+
+    /// Writes one line to stderr.
+    pub(crate) fn warn(&self, line: String) {
+        lock(&self.stderr).push(line);
+    }
+
+    /// Runs `future` beside everything else; the host knows it by `name` if it is still running at the end.
+    pub(crate) fn spawn(
+        &self,
+        name: &'static str,
+        future: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let handle = tokio::spawn(future).abort_handle();
+        let mut tasks = lock(&self.tasks);
+        tasks.retain(|task| !task.handle.is_finished());
+        tasks.push(Task { name, handle });
+    }
+
+    pub(crate) fn session(&self) -> Option<Arc<Session>> {
+        lock(&self.session).clone()
+    }
+
+    pub(crate) fn set_session(&self, session: &Arc<Session>) {
+        *lock(&self.session) = Some(session.clone());
+    }
+
+    pub(crate) fn client_session(&self) -> Option<Arc<Session>> {
+        lock(&self.client_session).clone()
+    }
+
+    pub(crate) fn set_client_session(&self, session: &Arc<Session>) {
+        *lock(&self.client_session) = Some(session.clone());
+    }
+
+    /// Notes that a server was started, so that one that is never stopped shows.
+    pub(crate) fn server_up(&self, name: &str) {
+        lock(&self.servers_up).push(name.to_owned());
+    }
+
+    /// Notes that a server was stopped or ended by itself.
+    pub(crate) fn server_down(&self, name: &str) {
+        let mut up = lock(&self.servers_up);
+        if let Some(index) = up.iter().position(|known| known == name) {
+            up.remove(index);
+        }
+    }
+
+    /// The exit as it stands now.
+    pub(crate) fn leftovers(&self, code: i32) -> Exit {
+        let tasks = lock(&self.tasks);
+        Exit {
+            code,
+            stderr: lock(&self.stderr).clone(),
+            hung: false,
+            leftover_tasks: tasks
+                .iter()
+                .filter(|task| !task.handle.is_finished())
+                .map(|task| task.name.to_owned())
+                .collect(),
+            leftover_servers: lock(&self.servers_up).clone(),
+        }
+    }
+
+    /// The end of the process: tasks stop where they are, nothing is printed any more.
+    pub(crate) fn end(&self) {
+        for task in lock(&self.tasks).drain(..) {
+            task.handle.abort();
+        }
+        *lock(&self.output) = None;
+        // Sessions hold the host in turn.
+        *lock(&self.session) = None;
+        *lock(&self.client_session) = None;
+    }
+
+    /// The model as messages and `get_state` name it.
+    pub(crate) fn model_state(&self) -> Value {
+        json!({"id": self.options.model_id, "name": self.options.model_id, "api": "openai-completions",
+            "provider": self.options.provider, "reasoning": false, "input": ["text"], "contextWindow": 128_000,
+            "maxTokens": 16384})
+    }
+}

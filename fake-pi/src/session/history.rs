@@ -1,0 +1,207 @@
+//! A session's history: a tree of entries, and the messages that a branch of it amounts to.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::{Clock, Ids};
+
+/// One entry with the moment at which it was appended.
+#[derive(Debug, Clone)]
+struct Entry {
+    id: String,
+    parent: Option<String>,
+    at_ms: u64,
+    value: Value,
+}
+
+/// The tree of a session, as its file would hold it.
+#[derive(Debug, Clone)]
+pub(crate) struct History {
+    pub(crate) id: String,
+    /// The session's file; none in a session that is not kept.
+    pub(crate) file: Option<String>,
+    header: Value,
+    entries: Vec<Entry>,
+    leaf: Option<String>,
+}
+
+impl History {
+    /// An empty history of a new session.
+    pub(crate) fn new(
+        id: String,
+        file: Option<String>,
+        parent_session: Option<&str>,
+        cwd: &str,
+        clock: &Clock,
+    ) -> Self {
+        let mut header = json!({"type": "session", "version": 3, "id": id, "timestamp": clock.now_iso(), "cwd": cwd});
+        if let Some(parent) = parent_session {
+            header["parentSession"] = parent.into();
+        }
+        Self {
+            id,
+            file,
+            header,
+            entries: Vec::new(),
+            leaf: None,
+        }
+    }
+
+    /// Appends an entry of this type under the current one and makes it current. Members that are null are kept.
+    pub(crate) fn append(
+        &mut self,
+        kind: &str,
+        members: Map<String, Value>,
+        ids: &Ids,
+        clock: &Clock,
+    ) -> String {
+        let mut id = ids.entry();
+        while self.position(&id).is_some() {
+            id = ids.entry();
+        }
+        let mut value =
+            json!({"type": kind, "id": id, "parentId": self.leaf, "timestamp": clock.now_iso()});
+        if let Value::Object(entry) = &mut value {
+            entry.extend(members);
+        }
+        let entry = Entry {
+            id: id.clone(),
+            parent: self.leaf.take(),
+            at_ms: clock.now_ms(),
+            value,
+        };
+        self.entries.push(entry);
+        self.leaf = Some(id.clone());
+        id
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.id == id)
+    }
+
+    /// One entry.
+    pub(crate) fn entry(&self, id: &str) -> Option<Value> {
+        self.position(id)
+            .map(|index| self.entries[index].value.clone())
+    }
+
+    /// The parent of an entry; the outer `None` is an unknown entry.
+    pub(crate) fn parent(&self, id: &str) -> Option<Option<String>> {
+        self.position(id)
+            .map(|index| self.entries[index].parent.clone())
+    }
+
+    /// All entries in the order they were appended.
+    pub(crate) fn entries(&self) -> Vec<Value> {
+        self.entries
+            .iter()
+            .map(|entry| entry.value.clone())
+            .collect()
+    }
+
+    /// The current entry.
+    pub(crate) fn leaf(&self) -> Option<String> {
+        self.leaf.clone()
+    }
+
+    fn path(&self) -> Vec<&Entry> {
+        let by_id: BTreeMap<&str, &Entry> = self
+            .entries
+            .iter()
+            .map(|entry| (entry.id.as_str(), entry))
+            .collect();
+        let mut path = Vec::new();
+        let mut next = self.leaf.as_deref();
+        while let Some(entry) = next.and_then(|id| by_id.get(id)) {
+            path.push(*entry);
+            next = entry.parent.as_deref();
+        }
+        path.reverse();
+        path
+    }
+
+    /// The entries from the root to the current one.
+    pub(crate) fn branch(&self) -> Vec<Value> {
+        self.path()
+            .into_iter()
+            .map(|entry| entry.value.clone())
+            .collect()
+    }
+
+    /// The branch with what each entry adds to the model's context. A `context_edit` takes back or replaces what an
+    /// earlier entry added (pi-host.md 1.5: a failed attempt).
+    pub(crate) fn projection(&self) -> Vec<(Value, Vec<Value>)> {
+        let path = self.path();
+        let edits: BTreeMap<&str, &Value> = path
+            .iter()
+            .filter(|entry| entry.value["type"] == "context_edit")
+            .filter_map(|entry| {
+                Some((
+                    entry.value["targetId"].as_str()?,
+                    &entry.value["replacement"],
+                ))
+            })
+            .collect();
+        path.iter()
+            .map(|entry| {
+                let messages = match edits.get(entry.id.as_str()) {
+                    Some(Value::Null) => Vec::new(),
+                    Some(replacement) => vec![(*replacement).clone()],
+                    None => entry.message().into_iter().collect(),
+                };
+                (entry.value.clone(), messages)
+            })
+            .collect()
+    }
+
+    /// The messages of the branch.
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        self.projection()
+            .into_iter()
+            .flat_map(|(_, messages)| messages)
+            .collect()
+    }
+
+    /// The same session up to `leaf` as a session of its own, for fork and clone.
+    pub(crate) fn branched(
+        &self,
+        leaf: Option<&str>,
+        id: String,
+        file: Option<String>,
+        clock: &Clock,
+    ) -> Self {
+        let mut branch = self.clone();
+        branch.leaf = leaf.map(str::to_owned);
+        let kept: Vec<Entry> = branch.path().into_iter().cloned().collect();
+        branch.entries = kept;
+        branch.header["id"] = id.clone().into();
+        branch.header["timestamp"] = clock.now_iso().into();
+        if let Some(parent) = &self.file {
+            branch.header["parentSession"] = parent.clone().into();
+        }
+        branch.id = id;
+        branch.file = file;
+        branch
+    }
+}
+
+impl Entry {
+    /// The message that this entry adds to the model's context.
+    fn message(&self) -> Option<Value> {
+        match self.value["type"].as_str()? {
+            "message" => Some(self.value["message"].clone()),
+            "custom_message" => {
+                let mut message = json!({"role": "custom"});
+                for member in ["customType", "content", "display", "details"] {
+                    if let Some(value) = self.value.get(member) {
+                        message[member] = value.clone();
+                    }
+                }
+                message["timestamp"] = self.at_ms.into();
+                Some(message)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! A run from its trigger to `agent_settled` (pi-host.md 1.2, 1.5).
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Deferred, Session};
+use crate::agent::{self, system};
+use crate::extension::lock;
+
+/// The system prompt of one run, beyond what every run has.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunPrompt {
+    /// The text that replaces all of it.
+    pub(crate) forced: Option<String>,
+}
+
+/// What a run starts with.
+enum Start {
+    /// New messages.
+    Messages(Vec<Value>),
+    /// Queued messages, after which no other one is polled before the first request.
+    Queued(Vec<Value>),
+    /// The history as it is.
+    History,
+}
+
+impl Session {
+    /// Runs the agent on a trigger until it settled. `started` is told after all `before_agent_start` handlers, before
+    /// the first event of the run.
+    pub(super) async fn start_run(
+        self: &Arc<Self>,
+        trigger: Map<String, Value>,
+        started: impl FnOnce() + Send,
+    ) {
+        {
+            let mut state = self.state();
+            state.running = true;
+            state.abort_requested = false;
+        }
+        let messages = self.prepare_run(&trigger).await;
+        self.flush_custom_messages();
+        started();
+        lock(&self.tools).stop_awaiting();
+        self.run_agent(Start::Messages(messages)).await;
+        while !self.aborting() {
+            let again = self.after_run().await || (!self.aborting() && self.before_settle().await);
+            if !again || self.aborting() {
+                break;
+            }
+            let Some(start) = self.continuation() else {
+                break;
+            };
+            self.run_agent(start).await;
+        }
+        if self.aborting() {
+            self.cancel_retry();
+        }
+        self.state().run_prompt = None;
+        self.flush_custom_messages();
+        self.settle().await;
+    }
+
+    fn aborting(&self) -> bool {
+        self.state().abort_requested
+    }
+
+    /// Runs `before_agent_start` and builds the run's first messages: a system message if the prompt changed, the
+    /// trigger's own, those that waited for it, those of the handlers.
+    async fn prepare_run(&self, trigger: &Map<String, Value>) -> Vec<Value> {
+        let active = self.active_tools();
+        let options = system::options(&self.host.options.cwd, &active);
+        let render = |options: &Value| system::text(&system::sections(options));
+        let start = self
+            .instance()
+            .emit_before_agent_start(trigger, options.clone(), render)
+            .await;
+        let mut messages = Vec::new();
+        match (trigger.get("prompt"), trigger.get("message")) {
+            (Some(prompt), _) => {
+                messages.push(
+                    self.user_message(prompt.as_str().unwrap_or_default(), trigger.get("images")),
+                );
+            }
+            (None, Some(message)) => messages.push(message.clone()),
+            (None, None) => {}
+        }
+        messages.append(&mut self.state().next_turn);
+        messages.extend(
+            start
+                .messages
+                .iter()
+                .map(|message| self.custom_message(message)),
+        );
+        // A handler that edited the list of tools wins over the tools that are active by now.
+        if start.options["selectedTools"] != options["selectedTools"] {
+            let names: Vec<String> = names_of(&start.options["selectedTools"]);
+            lock(&self.tools).activate(&names);
+        }
+        let known = system::current(&self.messages()).unwrap_or_default();
+        if let Some(changed) = system::diff(&known["sections"], &system::sections(&start.options)) {
+            let message = json!({"role": "system", "content": "", "sections": changed, "timestamp": self.host.clock.now_ms()});
+            messages.insert(0, message);
+        }
+        self.state().run_prompt = Some(RunPrompt {
+            forced: start.forced,
+        });
+        messages
+    }
+
+    /// The text that a handler forced on this run's requests.
+    pub(crate) fn forced_prompt(&self) -> Option<String> {
+        self.state()
+            .run_prompt
+            .as_ref()
+            .and_then(|prompt| prompt.forced.clone())
+    }
+
+    /// One run of the agent loop, with a signal of its own.
+    async fn run_agent(self: &Arc<Self>, start: Start) {
+        let signal = CancellationToken::new();
+        self.state().signal = Some(signal.clone());
+        match start {
+            Start::Messages(messages) => agent::run(self, Some(messages), false, &signal).await,
+            Start::Queued(messages) => agent::run(self, Some(messages), true, &signal).await,
+            Start::History => agent::run(self, None, false, &signal).await,
+        }
+        self.state().signal = None;
+    }
+
+    /// What a further run starts with.
+    fn continuation(&self) -> Option<Start> {
+        let messages = self.messages();
+        let last = messages.last()?;
+        if last["role"] != "assistant" {
+            return Some(Start::History);
+        }
+        let mut state = self.state();
+        let steering = state.queue.take_steering();
+        if !steering.is_empty() {
+            return Some(Start::Queued(steering));
+        }
+        let follow_ups = state.queue.take_follow_up();
+        (!follow_ups.is_empty()).then_some(Start::Messages(follow_ups))
+    }
+
+    /// Looks at how a run ended: whether to repeat it, or to go on with what was queued meanwhile.
+    async fn after_run(&self) -> bool {
+        let last = self.state().last_assistant.take();
+        if self.aborting() {
+            self.cancel_retry();
+            return false;
+        }
+        if let Some((message, entry)) = last {
+            if self.prepare_retry(&message, &entry).await {
+                return !self.aborting();
+            }
+            if self.aborting() {
+                self.cancel_retry();
+                return false;
+            }
+            if message["stopReason"] == "error" {
+                self.give_up_retry(message["errorMessage"].as_str().unwrap_or_default());
+            }
+        }
+        !self.state().queue.is_empty()
+    }
+
+    /// `agent_settled`, and what waited for it.
+    async fn settle(self: &Arc<Self>) {
+        let aborted = {
+            let mut state = self.state();
+            state.running = false;
+            state.emitting_settled = true;
+            state.abort_requested
+        };
+        let event = json!({"type": "agent_settled", "aborted": aborted});
+        self.instance().emit(event.clone()).await;
+        self.record(event);
+        let deferred = {
+            let mut state = self.state();
+            state.emitting_settled = false;
+            std::mem::take(&mut state.deferred)
+        };
+        for action in deferred {
+            match action {
+                Deferred::Prompt(prompt, told) => self.clone().prompt_later(prompt, told).await,
+                Deferred::Custom(message) => self.clone().run_on_custom(message).await,
+            }
+        }
+        self.wake_if_idle();
+    }
+}
+
+fn names_of(list: &Value) -> Vec<String> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect()
+}
