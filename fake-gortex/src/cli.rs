@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -27,6 +28,8 @@ pub struct Invocation {
     pub environment: BTreeMap<String, String>,
     /// The working folder, which is the repository.
     pub cwd: PathBuf,
+    /// The program itself, which a hook that leaves a process behind starts once more.
+    pub program: PathBuf,
 }
 
 /// A scripted stand-in for gortex. It plays the JSON script that FAKE_GORTEX_SCRIPT names and appends what it saw to
@@ -58,6 +61,12 @@ enum Command {
         /// Arguments (--agent=pi, --mode=…), which only the journal sees
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<String>,
+    },
+    /// Keep stdout and stderr open for some milliseconds: what a hook leaves behind
+    #[command(hide = true)]
+    Linger {
+        /// How long
+        milliseconds: u64,
     },
 }
 
@@ -144,13 +153,27 @@ fn play(cli: Cli, invocation: Invocation) -> Result<i32, Failure> {
         }
         Command::Hook { .. } => {
             let mut envelope = Vec::new();
-            io::stdin().take(LIMIT).read_to_end(&mut envelope)?;
+            if !script.hook.ignore_stdin {
+                io::stdin().take(LIMIT).read_to_end(&mut envelope)?;
+            }
             let outcome = runtime.block_on(hook(&script, &state, &*journal, &arguments, &envelope));
             // Whoever asked may be gone; the exit code says what the script says all the same.
             let _ = io::stderr().write_all(&outcome.stderr);
             let _ = io::stdout().write_all(&outcome.stdout);
             let _ = io::stdout().flush();
+            if outcome.linger_ms > 0 {
+                // Not waited for: that is what it is for.
+                process::Command::new(&invocation.program)
+                    .args(["linger", &outcome.linger_ms.to_string()])
+                    .env_clear()
+                    .stdin(process::Stdio::null())
+                    .spawn()?;
+            }
             outcome.exit
+        }
+        Command::Linger { milliseconds } => {
+            runtime.block_on(tokio::time::sleep(Duration::from_millis(milliseconds)));
+            0
         }
     };
     // A read of stdin may still hang in a thread of its own: it must not hold up the end.

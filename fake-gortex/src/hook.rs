@@ -23,6 +23,8 @@ pub struct HookOutcome {
     pub stderr: Vec<u8>,
     /// Its exit code.
     pub exit: i32,
+    /// Milliseconds that a process it left behind keeps its stdout and stderr open.
+    pub linger_ms: u64,
 }
 
 impl Rule for HookRule {
@@ -52,21 +54,17 @@ pub async fn hook(
             payload,
         });
     };
-    let envelope: Option<Map<String, Value>> = match serde_json::from_slice(envelope) {
-        Ok(value @ Value::Object(_)) => {
-            record("ask", json!({ "args": args, "envelope": value }));
-            match value {
-                Value::Object(envelope) => Some(envelope),
-                _ => None,
-            }
-        }
-        _ => {
-            let text = String::from_utf8_lossy(envelope);
-            record("ask", json!({ "args": args, "raw": bounded(&text, KEPT) }));
-            None
-        }
+    let envelope: Map<String, Value> = if script.hook.ignore_stdin {
+        record("ask", json!({ "args": args, "unread": true }));
+        Map::new()
+    } else if let Ok(envelope) = serde_json::from_slice(envelope) {
+        record("ask", json!({ "args": args, "envelope": envelope }));
+        envelope
+    } else {
+        let text = String::from_utf8_lossy(envelope);
+        record("ask", json!({ "args": args, "raw": bounded(&text, KEPT) }));
+        Map::new()
     };
-    let envelope = envelope.unwrap_or_default();
 
     let rule = match matching::choose(&script.hook.decisions, state, |rule| {
         applies(rule, &envelope)
@@ -77,6 +75,7 @@ pub async fn hook(
                 stdout: Vec::new(),
                 stderr: format!("fake-gortex: cannot count rules: {error}\n").into_bytes(),
                 exit: 2,
+                linger_ms: 0,
             };
         }
     };
@@ -96,6 +95,7 @@ pub async fn hook(
         stdout: stdout.into_bytes(),
         stderr: rule.stderr.unwrap_or_default().into_bytes(),
         exit: rule.exit,
+        linger_ms: rule.linger_ms,
     }
 }
 

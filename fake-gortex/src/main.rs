@@ -14,5 +14,6 @@ fn main() -> ExitCode {
         arguments,
         environment,
         cwd: std::env::current_dir().unwrap_or_default(),
+        program: std::env::current_exe().unwrap_or_default(),
     })
 }

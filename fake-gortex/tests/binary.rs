@@ -1,6 +1,7 @@
 //! The program `fake-gortex` itself, on real pipes.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -199,4 +200,27 @@ fn a_wrong_script_or_call_is_told_with_code_2() {
     }
     std::fs::remove_file(bench.path("script.json")).expect("remove");
     assert_eq!(bench.run(&["mcp"], "").status.code(), Some(2));
+}
+
+#[test]
+fn a_hook_may_leave_a_process_behind_and_its_stdin_unread() {
+    // O02: the hook is gone at once, its stdout stays open. Its process group still lives when it was reaped, and only
+    // when that is killed does its stdout end.
+    let bench = Bench::new(&json!({ "hook": {
+        "ignore_stdin": true, "decisions": [{ "decision": { "block": true }, "linger_ms": 600_000 }] } }));
+    let mut child = bench
+        .command(&["hook", "--agent=pi"])
+        .process_group(0)
+        .spawn()
+        .expect("spawn");
+    let stdin = child.stdin.take().expect("stdin");
+    assert_eq!(child.wait().expect("wait").code(), Some(0));
+    let group = format!("-{}", child.id());
+    let killed = Command::new("kill").args(["-KILL", "--", &group]).status();
+    assert!(killed.expect("kill").success(), "nothing was left behind");
+    let mut said = String::new();
+    let mut out = child.stdout.take().expect("stdout");
+    out.read_to_string(&mut said).expect("read");
+    assert_eq!(said, r#"{"block":true}"#);
+    drop(stdin);
 }

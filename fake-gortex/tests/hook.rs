@@ -157,3 +157,17 @@ async fn any_bytes_are_an_envelope_of_some_kind() {
     assert_eq!(entries[2].payload["raw"], "[]");
     assert!(entries[10].payload["raw"].as_str().expect("raw").len() < 5000);
 }
+
+#[tokio::test(start_paused = true)]
+async fn answers_without_reading() {
+    let case = Case::new(
+        "[hook]\nignore_stdin = true\ndecisions = [{ tool = \"Read\" }, { decision = { block = true } }]",
+    );
+    let read = call("Read", &json!({}));
+    assert_eq!(case.decision(&read).await, json!({ "block": true }));
+    let asked = &case.journal.entries()[0].payload;
+    assert_eq!(
+        *asked,
+        json!({ "args": ["hook", "--agent=pi"], "unread": true })
+    );
+}

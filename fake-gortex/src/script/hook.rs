@@ -10,6 +10,9 @@ use super::is_default;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HookScript {
+    /// Never reads its stdin. Only rules without conditions apply then, and the event counts as a tool call.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ignore_stdin: bool,
     /// What is answered to which envelope; the first rule that matches wins. No rule: `{}` for a tool call, a briefing
     /// with a readiness line for a session start.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -50,6 +53,10 @@ pub struct HookRule {
     /// The exit code; 0 when absent.
     #[serde(skip_serializing_if = "is_default")]
     pub exit: i32,
+    /// Milliseconds that a process which the hook leaves behind keeps its stdout and stderr open. Of use to the binary
+    /// only: in process there is nothing to keep open.
+    #[serde(skip_serializing_if = "is_default")]
+    pub linger_ms: u64,
     /// Prints nothing and never ends, until it is killed.
     #[serde(skip_serializing_if = "is_default")]
     pub hang: bool,

@@ -11,6 +11,8 @@ use super::{arguments, paths};
 const FILES: usize = 2000;
 const ENTRIES: usize = 20_000;
 const HITS: usize = 100;
+/// How much text one search reads, in bytes.
+const TEXT: usize = 64 << 20;
 /// Folders that hold no source.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
@@ -32,11 +34,16 @@ pub(super) fn search(root: &Path, arguments: &Map<String, Value>) -> Result<Stri
     let query = arguments::text(arguments, &["query", "pattern", "text", "name"])
         .ok_or("no query given")?;
     let mut hits = Vec::new();
+    let mut text_left = TEXT;
     for file in files(root) {
         // A file that cannot be read as text holds no text.
         let Ok(Some(text)) = paths::read(&file) else {
             continue;
         };
+        let Some(left) = text_left.checked_sub(text.len()) else {
+            break;
+        };
+        text_left = left;
         let name = file
             .strip_prefix(root)
             .unwrap_or(&file)
