@@ -139,3 +139,72 @@ pub(super) fn same(one: &Path, other: &Path) -> io::Result<bool> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::MetadataExt, sync::Arc};
+
+    use super::{super::Silent, *};
+
+    #[test]
+    fn the_addon_is_replaced_only_when_it_differs_and_never_written_into() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (built, placed) = (
+            folder.path().join("built.so"),
+            folder.path().join("placed.node"),
+        );
+        let inode = || fs::metadata(&placed).expect("there").ino();
+        fs::write(&built, "one").expect("written");
+        place(&built, &placed).expect("placed");
+        assert_eq!(fs::read(&placed).expect("read"), b"one");
+        let opened = File::open(&placed).expect("opened");
+        let first = inode();
+
+        place(&built, &placed).expect("placed");
+        assert_eq!(inode(), first, "the same bytes stay the same file");
+
+        fs::write(&built, "two").expect("written");
+        place(&built, &placed).expect("placed");
+        assert_eq!(fs::read(&placed).expect("read"), b"two");
+        assert_eq!(
+            io::read_to_string(opened).expect("read"),
+            "one",
+            "who had it open keeps it"
+        );
+        let files = fs::read_dir(folder.path()).expect("listed").count();
+        assert_eq!(files, 2, "no temporary file stays");
+    }
+
+    #[test]
+    fn files_are_the_same_by_their_bytes_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+        let mut bytes = vec![7; 200_000];
+        fs::write(&one, &bytes).expect("written");
+        assert!(!same(&one, &other).expect("compared"), "absent");
+        fs::write(&other, &bytes).expect("written");
+        assert!(same(&one, &other).expect("compared"));
+        bytes[199_999] = 8;
+        fs::write(&other, &bytes).expect("written");
+        assert!(!same(&one, &other).expect("compared"), "the last byte");
+        fs::write(&other, &bytes[..199_999]).expect("written");
+        assert!(!same(&one, &other).expect("compared"), "shorter");
+        fs::remove_file(&one).expect("removed");
+        assert!(same(&one, &other).is_err(), "nothing to compare with");
+    }
+
+    #[test]
+    fn a_checkout_without_the_package_is_not_built() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let layout = Layout {
+            root: folder.path().to_owned(),
+            target: folder.path().join("target"),
+        };
+        let interrupt = Interrupt::by_hand(Arc::default());
+        let error = ensure(&layout, &Silent, &interrupt).expect_err("refused");
+        assert!(
+            matches!(error, SetupError::PackageMissing { .. }),
+            "{error:?}"
+        );
+    }
+}

@@ -208,3 +208,99 @@ fn shown(line: &str) -> String {
         .take(TAIL_COLUMNS)
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        path::Path,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+
+    use super::*;
+
+    const AMPLE: Duration = Duration::from_secs(600);
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn never() -> Interrupt {
+        Interrupt::by_hand(Arc::default())
+    }
+
+    #[test]
+    fn both_outputs_are_kept_and_the_end_of_a_long_one() {
+        let script = "echo out; i=0
+            while [ $i -lt 20000 ]; do echo line $i >&2; i=$((i+1)); done; exit 3";
+        let ended = run(&mut shell(script), AMPLE, &never()).expect("ended");
+        assert_eq!(ended.status.code(), Some(3));
+        assert_eq!(ended.stdout, "out\n");
+        assert_eq!(ended.stderr.len(), KEPT);
+        let tail = ended.tail();
+        assert_eq!(tail.lines().count(), TAIL_LINES);
+        assert!(tail.ends_with("line 19999"), "{tail}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_told_from_one_that_fails() {
+        let missing = run(&mut Command::new("/nowhere/npm"), AMPLE, &never());
+        assert!(matches!(missing, Err(Failed::Missing)), "{missing:?}");
+    }
+
+    #[test]
+    fn at_its_limit_a_child_is_gone() {
+        let ended = run(
+            &mut shell("sleep 1000"),
+            Duration::from_millis(20),
+            &never(),
+        );
+        assert!(matches!(ended, Err(Failed::TimedOut)), "{ended:?}");
+    }
+
+    #[test]
+    fn a_signal_ends_the_child_with_all_that_it_started() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let started = folder.path().join("started");
+        let script = format!(
+            "sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; wait",
+            started.display()
+        );
+        let arrived = Arc::new(AtomicBool::new(false));
+        let interrupt = Interrupt::by_hand(Arc::clone(&arrived));
+        let signal = thread::spawn({
+            let started = started.clone();
+            move || {
+                while !started.exists() {
+                    thread::yield_now();
+                }
+                arrived.store(true, Ordering::SeqCst);
+            }
+        });
+        let ended = run(&mut shell(&script), AMPLE, &interrupt);
+        assert!(matches!(ended, Err(Failed::Interrupted)), "{ended:?}");
+        signal.join().expect("no panic");
+        assert_gone(&fs::read_to_string(&started).expect("written"));
+    }
+
+    #[test]
+    fn what_a_child_leaves_behind_neither_delays_nor_survives_it() {
+        let ended = run(&mut shell("sleep 1000 & echo $!"), AMPLE, &never()).expect("ended");
+        assert!(ended.status.success());
+        assert_gone(&ended.stdout);
+    }
+
+    /// The kernel takes a killed process away soon, not at once; a zombie of it is no longer running.
+    fn assert_gone(pid: &str) {
+        let stat = Path::new("/proc").join(pid.trim()).join("stat");
+        for _ in 0..2_000_000 {
+            match fs::read_to_string(&stat) {
+                Ok(stat) if !stat.contains(") Z ") => thread::yield_now(),
+                _ => return,
+            }
+        }
+        panic!("process {} still runs", pid.trim());
+    }
+}

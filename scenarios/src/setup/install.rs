@@ -281,3 +281,6 @@ impl Drop for Partial {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,12 @@ impl Npm {
             "--no-engine-strict",
             "--no-progress",
             "--no-color",
-            "--loglevel=warn",
+            "--loglevel=error",
+        ]);
+        // By default a machine without network learns of it after more than a minute.
+        command.args([
+            "--fetch-retry-mintimeout=1000",
+            "--fetch-retry-maxtimeout=5000",
         ]);
         command.current_dir(folder);
         let ended = child::run(&mut command, LIMIT, interrupt).map_err(|failed| match failed {
@@ -164,4 +169,115 @@ fn names_pi(output: &str, version: &PiVersion) -> bool {
                 word == asked || word.to_ascii_lowercase().ends_with(&encoded)
             })
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What npm 11.19 wrote about a version that no one published.
+    const NO_TARGET: &str = "npm error code ETARGET
+npm error notarget No matching version found for @earendil-works/pi-coding-agent@9.9.9.
+npm error notarget In most cases you or one of your dependencies are requesting a package version that doesn't exist.
+npm error A complete log of this run can be found in: /home/p/.npm/_logs/x-debug-0.log
+";
+
+    /// The same about a package that no one published, its registry's name replaced.
+    const NOT_FOUND: &str = "npm error code E404
+npm error 404 Not Found - GET https://registry.example/@earendil-works%2fPACKAGE
+npm error 404
+npm error 404  The requested resource '@earendil-works/PACKAGE@1.0.0' could not be found or you do not have permission to access it.
+npm error 404
+npm error 404 Note that you can also install from a
+npm error 404 tarball, folder, http url, or git url.
+";
+
+    /// The same with its registry at a closed port, in part.
+    const REFUSED: &str = "npm warn EBADENGINE   package: 'undici@8.12.4',
+npm error code ECONNREFUSED
+npm error syscall connect
+npm error errno ECONNREFUSED
+npm error FetchError: request to http://127.0.0.1:9/yaml failed, reason: connect ECONNREFUSED 127.0.0.1:9
+npm error If you are behind a proxy, please make sure that the 'proxy' config is set properly.  See: 'npm help config'
+";
+
+    fn classified(output: &str, asked: &str) -> SetupError {
+        let version = PiVersion::parse(asked).expect("a version");
+        classify(output, "exit status: 1", &version)
+    }
+
+    #[test]
+    fn a_version_that_is_not_there_is_told_from_a_registry_that_is_not() {
+        let gone = classified(NO_TARGET, "9.9.9");
+        assert_eq!(gone.to_string(), "the npm registry has no Pi 9.9.9");
+        let nowhere = classified(REFUSED, "9.9.9");
+        assert_eq!(
+            nowhere.to_string(),
+            "npm could not reach its registry (ECONNREFUSED)"
+        );
+        assert_ne!(gone.remedy(), nowhere.remedy());
+        let tail = nowhere.tail().expect("a tail");
+        assert!(tail.contains("connect ECONNREFUSED 127.0.0.1:9"), "{tail}");
+    }
+
+    #[test]
+    fn a_package_that_is_not_there_is_a_missing_version_only_if_it_is_pi() {
+        let pi = classified(&NOT_FOUND.replace("PACKAGE", "pi-coding-agent"), "1.0.0");
+        assert!(matches!(pi, SetupError::NoSuchVersion { .. }), "{pi:?}");
+        let other = classified(
+            &NOT_FOUND.replace("PACKAGE", "pi-coding-agent-nope"),
+            "1.0.0",
+        );
+        assert_eq!(other.to_string(), "npm failed (E404, exit status: 1)");
+        let dependency = NO_TARGET.replace("pi-coding-agent@9.9.9", "pi-ai@9.9.9");
+        assert!(matches!(
+            classified(&dependency, "9.9.9"),
+            SetupError::NpmFailed { .. }
+        ));
+        // 9.9.90 begins with what was asked for, and is something else.
+        let longer = NO_TARGET.replace("@9.9.9.", "@9.9.90.");
+        assert!(matches!(
+            classified(&longer, "9.9.9"),
+            SetupError::NpmFailed { .. }
+        ));
+    }
+
+    #[test]
+    fn every_way_to_have_no_network_is_seen_also_in_the_older_words() {
+        for code in [
+            "ENOTFOUND",
+            "EAI_AGAIN",
+            "ETIMEDOUT",
+            "ENOTCACHED",
+            "E503",
+            "CERT_HAS_EXPIRED",
+        ] {
+            for prefix in ["npm error", "npm ERR!"] {
+                let output = format!("{prefix} code {code}\n{prefix} network something\n");
+                let error = classified(&output, "1.6.0");
+                assert!(
+                    matches!(error, SetupError::NpmUnreachable { .. }),
+                    "{output}{error:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_shown_bounded_and_tame() {
+        let error = classified("", "1.6.0");
+        assert_eq!(error.to_string(), "npm failed (exit status: 1)");
+        let line = format!(
+            "npm error code \u{1b}[2J\nnpm error {}\n",
+            "x".repeat(100_000)
+        );
+        let error = classified(&line.repeat(50), "1.6.0");
+        let tail = error.tail().expect("a tail");
+        assert!(
+            tail.len() < 20_000 && !tail.contains('\u{1b}'),
+            "{} bytes",
+            tail.len()
+        );
+        assert_eq!(error.to_string(), "npm failed (exit status: 1)");
+    }
 }
