@@ -7,6 +7,7 @@
 //! `tokio::time` is the only clock in here, and the only process that is ever started is a hook child
 //! ([`child::ChildHook`]), which a host may replace.
 
+mod briefing;
 mod caps;
 pub mod child;
 pub mod config;
@@ -16,6 +17,8 @@ mod environment;
 mod facts;
 pub mod hook;
 mod instance;
+pub mod line;
+pub mod log;
 mod ports;
 mod registration;
 pub mod texts;

@@ -61,6 +61,7 @@ pub struct Script<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
     parts: Vec<Part>,
+    steps: u64,
 }
 
 impl<'a> Script<'a> {
@@ -72,14 +73,25 @@ impl<'a> Script<'a> {
         let mut ids = HashMap::new();
         let old_ids = intern(&old, &mut ids);
         let new_ids = intern(&new, &mut ids);
-        let parts = Search::run(&old_ids, &new_ids, effort)?;
-        Some(Self { old, new, parts })
+        let (parts, steps) = Search::run(&old_ids, &new_ids, effort)?;
+        Some(Self {
+            old,
+            new,
+            parts,
+            steps,
+        })
     }
 
     /// The parts in order; two neighbours never have the same kind.
     #[must_use]
     pub fn parts(&self) -> &[Part] {
         &self.parts
+    }
+
+    /// How many steps finding them took, as [`Effort`] counts.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// The lines of a part of this script, each with its LF where it has one.
@@ -138,7 +150,7 @@ struct Row {
 const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
-    fn run(old: &'a [u32], new: &'a [u32], effort: &Effort<'_>) -> Option<Vec<Part>> {
+    fn run(old: &'a [u32], new: &'a [u32], effort: &Effort<'_>) -> Option<(Vec<Part>, u64)> {
         let mut search = Search {
             old,
             new,
@@ -150,7 +162,7 @@ impl<'a> Search<'a> {
         let prefix = search.slide(0, 0);
         steps += prefix as u64;
         if prefix == old.len() && prefix == new.len() {
-            return Some(search.read_back(0, 0, prefix));
+            return Some((search.read_back(0, 0, prefix), steps));
         }
         search.rows.push(Row {
             lowest: 0,
@@ -185,7 +197,7 @@ impl<'a> Search<'a> {
                         reach as i64 - diagonal >= new.len() as i64,
                     );
                     if old_done && new_done {
-                        return Some(search.read_back(edits, diagonal, reach));
+                        return Some((search.read_back(edits, diagonal, reach), steps));
                     }
                     if old_done {
                         highest = highest.min(diagonal - 1);

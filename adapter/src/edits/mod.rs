@@ -1,5 +1,15 @@
 //! Files that calls write: which they are, who else writes them, and what changed (E1-E6).
 
-/// The files that calls in flight write, shared by the instances of a process (E3).
-#[derive(Debug, Default)]
-pub struct WriteTable {}
+mod arguments;
+mod file;
+mod identity;
+mod outcome;
+mod paths;
+mod watch;
+mod writes;
+
+pub use arguments::{Writes, named_writes};
+pub use file::{FileText, read_regular};
+pub use outcome::{Entry, merge_details};
+pub use watch::Watch;
+pub use writes::{Claim, Owner, WriteTable};

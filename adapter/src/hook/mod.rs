@@ -1,1 +1,9 @@
-//! The hook bridge: envelope, translation, decision.
+//! The hook bridge: what is asked, in whose words, and what an answer means.
+
+mod decision;
+mod envelope;
+mod translate;
+
+pub use decision::Decision;
+pub use envelope::Envelope;
+pub use translate::{Translated, graph_tool, translate};

@@ -1,0 +1,272 @@
+//! What a call changed, in the shape of Pi's own edit details (E1, E2, E4, E5).
+
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::file::FileText;
+use crate::diff::{CONTEXT_LINES, Effort, Script};
+use crate::texts;
+
+/// Steps of the line search that one call may take. The clock bounds them too, except where it stands still; then
+/// these do, so that a case ends the same way each time. About 20 ms of an optimised build.
+const MAX_STEPS: u64 = 3_000_000;
+
+/// What is left of a call's diff work.
+pub(super) struct Budget {
+    deadline: Instant,
+    steps: u64,
+}
+
+impl Budget {
+    pub(super) fn until(deadline: Instant) -> Self {
+        Self {
+            deadline,
+            steps: MAX_STEPS,
+        }
+    }
+
+    fn expired(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+}
+
+/// Two texts that differ in content: without byte-order mark, every line ending an LF (E5).
+pub(super) struct Change {
+    before: String,
+    after: String,
+}
+
+impl Change {
+    /// `None` where only line endings or the mark differ. A file that is not there counts as empty.
+    pub(super) fn between(before: &FileText, after: &FileText) -> Option<Self> {
+        let change = Self {
+            before: content(before),
+            after: content(after),
+        };
+        (change.before != change.after).then_some(change)
+    }
+}
+
+fn content(text: &FileText) -> String {
+    match text {
+        FileText::Text(text) => {
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            if text.contains('\r') {
+                text.replace("\r\n", "\n").replace('\r', "\n")
+            } else {
+                text.to_owned()
+            }
+        }
+        FileText::Absent | FileText::LeftOut(_) => String::new(),
+    }
+}
+
+/// What `details` tells about one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Its diff.
+    Diff {
+        /// As the call named the file.
+        path: String,
+        /// The numbered diff.
+        diff: String,
+        /// The unified patch.
+        patch: String,
+        /// Line of the new text, from 1.
+        first_changed_line: Option<usize>,
+    },
+    /// Why there is no diff.
+    Note {
+        /// As the call named the file.
+        path: String,
+        /// One line.
+        note: &'static str,
+    },
+}
+
+impl Entry {
+    pub(super) fn note(path: &str, note: &'static str) -> Self {
+        Self::Note {
+            path: path.to_owned(),
+            note,
+        }
+    }
+
+    /// Compares under a budget that it draws on; over it, the entry is a note.
+    pub(super) fn compare(path: &str, change: &Change, budget: &mut Budget) -> Self {
+        let effort = Effort {
+            steps: budget.steps,
+            expired: &|| budget.expired(),
+        };
+        let Some(script) = Script::between(&change.before, &change.after, &effort) else {
+            budget.steps = 0;
+            return Self::note(path, texts::NOTE_COSTLY);
+        };
+        let spent = script.steps();
+        let shown = script.display(CONTEXT_LINES);
+        let patch = script.patch(path, CONTEXT_LINES);
+        budget.steps = budget.steps.saturating_sub(spent);
+        if budget.expired() {
+            return Self::note(path, texts::NOTE_COSTLY);
+        }
+        Self::Diff {
+            path: path.to_owned(),
+            diff: shown.diff,
+            patch,
+            first_changed_line: shown.first_changed_line,
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        let mut entry = Map::new();
+        match self {
+            Self::Note { path, note } => {
+                entry.insert("path".to_owned(), json!(path));
+                entry.insert("note".to_owned(), json!(note));
+            }
+            Self::Diff {
+                path,
+                diff,
+                patch,
+                first_changed_line,
+            } => {
+                entry.insert("path".to_owned(), json!(path));
+                entry.insert("diff".to_owned(), json!(diff));
+                entry.insert("patch".to_owned(), json!(patch));
+                if let Some(line) = first_changed_line {
+                    entry.insert("firstChangedLine".to_owned(), json!(line));
+                }
+            }
+        }
+        Value::Object(entry)
+    }
+}
+
+/// Merges entries into a result's details, since a patch replaces them whole (pi-host.md 8). `None` where there is
+/// nothing to add, or the details are no object and so hold nothing that could be added to.
+#[must_use]
+pub fn merge_details(details: Option<&Value>, entries: &[Entry]) -> Option<Value> {
+    let mut merged = match details {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(details)) => details.clone(),
+        Some(_) => return None,
+    };
+    if entries.is_empty() {
+        return None;
+    }
+    let patches: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Diff {
+                diff,
+                patch,
+                first_changed_line,
+                ..
+            } => Some((diff, patch.as_str(), first_changed_line)),
+            Entry::Note { .. } => None,
+        })
+        .collect();
+    merged.insert(
+        "diffs".to_owned(),
+        entries.iter().map(Entry::to_json).collect(),
+    );
+    if !patches.is_empty() {
+        merged.insert(
+            "patch".to_owned(),
+            patches
+                .iter()
+                .map(|(_, patch, _)| *patch)
+                .collect::<String>()
+                .into(),
+        );
+    }
+    // One file changed, and it is the one that could be shown.
+    if let ([(diff, _, first_changed_line)], 1) = (patches.as_slice(), entries.len()) {
+        merged.insert("diff".to_owned(), json!(diff));
+        if let Some(line) = first_changed_line {
+            merged.insert("firstChangedLine".to_owned(), json!(line));
+        }
+    }
+    Some(Value::Object(merged))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str, before: &str, after: &str) -> Option<Entry> {
+        let text = |text: &str| FileText::Text(text.to_owned());
+        let change = Change::between(&text(before), &text(after))?;
+        let mut budget = Budget::until(Instant::now() + std::time::Duration::from_secs(3600));
+        Some(Entry::compare(path, &change, &mut budget))
+    }
+
+    #[test]
+    fn e1_details_are_merged_and_shaped_like_pis() {
+        let one = entry("a", "x\n", "y\n").expect("change");
+        let merged = merge_details(
+            Some(&json!({"server": "gortex", "tool": "edit"})),
+            std::slice::from_ref(&one),
+        );
+        let patch = "--- a\n+++ a\n@@ -1,1 +1,1 @@\n-x\n+y\n";
+        assert_eq!(
+            merged,
+            Some(json!({
+                "server": "gortex", "tool": "edit",
+                "diffs": [{"path": "a", "diff": "-1 x\n+1 y", "patch": patch, "firstChangedLine": 1}],
+                "patch": patch, "diff": "-1 x\n+1 y", "firstChangedLine": 1,
+            }))
+        );
+        let two = entry("b", "", "z").expect("change");
+        let merged = merge_details(None, &[one, two]).expect("details");
+        assert_eq!(
+            merged["patch"],
+            format!("{patch}--- b\n+++ b\n@@ -0,0 +1,1 @@\n+z\n\\ No newline at end of file\n")
+        );
+        assert_eq!(
+            (merged.get("diff"), merged.get("firstChangedLine")),
+            (None, None)
+        );
+        assert_eq!(
+            merge_details(Some(&json!([1])), &[Entry::note("a", "n")]),
+            None
+        );
+        assert_eq!(merge_details(Some(&json!({})), &[]), None);
+    }
+
+    #[test]
+    fn e5_line_endings_and_the_mark_are_no_content() {
+        assert_eq!(entry("a", "x\r\ny\r\n", "x\ny\n"), None);
+        assert_eq!(entry("a", "\u{feff}x\n", "x\n"), None);
+        let Some(Entry::Diff { diff, .. }) = entry("a", "\u{feff}x\r\ny\r\n", "x\nz\n") else {
+            panic!("no diff")
+        };
+        assert_eq!(diff, " 1 x\n-2 y\n+2 z");
+    }
+
+    #[test]
+    fn e4_o09_hopeless_comparisons_become_notes_and_leave_the_rest() {
+        let lines = |letter: char| {
+            (0..40_000)
+                .map(|line| format!("{letter}{line}\n"))
+                .collect::<String>()
+        };
+        let costly = Entry::note("a", texts::NOTE_COSTLY);
+        assert_eq!(entry("a", &lines('a'), &lines('b')), Some(costly));
+        let draw = |mut state: u64| {
+            let mut text = String::new();
+            for _ in 0..20_000 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                text.push_str(&format!("{}\n", (state >> 33) % 50));
+            }
+            text
+        };
+        assert_eq!(
+            entry("a", &draw(1), &draw(2)),
+            Some(Entry::note("a", texts::NOTE_COSTLY))
+        );
+        assert!(matches!(entry("a", "x\n", "y\n"), Some(Entry::Diff { .. })));
+    }
+}

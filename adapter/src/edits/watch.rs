@@ -1,0 +1,192 @@
+//! One call that writes files, from before it runs until its result (E1, E3, E6).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::arguments::Writes;
+use super::file::{FileText, read_regular};
+use super::identity::Identity;
+use super::outcome::{Change, Entry};
+use super::writes::{Claim, Owner, Verdict, WriteTable};
+use super::{outcome, paths};
+use crate::line::one_line;
+use crate::texts;
+
+/// The largest file that is compared, in bytes (E4).
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The files of one call: the claim on them, and their text before it ran.
+#[derive(Debug)]
+pub struct Watch {
+    claim: Claim,
+    files: Vec<Named>,
+}
+
+/// A file as the call named it.
+#[derive(Debug)]
+struct Named {
+    name: String,
+    places: Vec<Place>,
+}
+
+/// Somewhere that the name may mean.
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    /// Index in the claim.
+    index: usize,
+    before: Result<FileText, String>,
+}
+
+impl Watch {
+    /// Claims what a call writes and reads it. Blocks on the file system. `None` where it writes nothing.
+    ///
+    /// The claim comes first: what another call writes between the two is then known to be shared.
+    #[must_use]
+    pub fn begin(
+        table: &Arc<WriteTable>,
+        owner: Owner,
+        writes: &Writes,
+        cwd: &Path,
+        home: Option<&Path>,
+    ) -> Option<Self> {
+        let (names, diffs) = match writes {
+            Writes::Nothing => return None,
+            Writes::Unnamed => {
+                return Some(Self {
+                    claim: table.claim_unnamed(owner, cwd),
+                    files: Vec::new(),
+                });
+            }
+            Writes::Files { paths, diffs } => (paths, *diffs),
+        };
+        let mut identities: Vec<Identity> = Vec::new();
+        let mut files = Vec::new();
+        for name in names {
+            let places = if diffs {
+                paths::graph_places(cwd, name)
+            } else {
+                vec![paths::pi_place(cwd, home, name)]
+            };
+            let mut fresh = Vec::new();
+            for path in places {
+                let identity = Identity::of(&path);
+                // A second name of one file within a call adds nothing.
+                if !identities.iter().any(|known| known.is(&identity)) {
+                    fresh.push((path, identities.len()));
+                    identities.push(identity);
+                }
+            }
+            files.push((name.clone(), fresh));
+        }
+        if identities.is_empty() {
+            return None;
+        }
+        let claim = table.claim_files(owner, identities);
+        let read = |(path, index): (PathBuf, usize)| Place {
+            before: read(&path),
+            path,
+            index,
+        };
+        let named = |(name, fresh): (String, Vec<_>)| Named {
+            name,
+            places: fresh.into_iter().map(read).collect(),
+        };
+        let files = if diffs {
+            files.into_iter().map(named).collect()
+        } else {
+            Vec::new()
+        };
+        Some(Self { claim, files })
+    }
+
+    /// Whether the call's result is to show diffs.
+    #[must_use]
+    pub fn shows_diffs(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Compares each file with what it holds now. Blocks on the file system, and ends soon after `deadline`. `failed`
+    /// says that the call reported an error. Diagnostics go to `log`, a line each.
+    #[must_use]
+    pub fn finish(&self, failed: bool, deadline: Instant, log: &mut Vec<String>) -> Vec<Entry> {
+        let mut budget = outcome::Budget::until(deadline);
+        let mut entries = Vec::new();
+        for file in &self.files {
+            let mut changes = file.places.iter().filter_map(|place| {
+                let change = changed(place, log)?;
+                Some((place.index, change))
+            });
+            // Where both places of one name changed, nothing tells which the call meant.
+            let (Some((index, change)), None) = (changes.next(), changes.next()) else {
+                continue;
+            };
+            let entry = match self.claim.verdict(index) {
+                Verdict::Shared => continue,
+                _ if failed => Entry::note(&file.name, texts::NOTE_UNKNOWN),
+                Verdict::Alongside => Entry::note(&file.name, texts::NOTE_ALONGSIDE),
+                Verdict::Own => Entry::compare(&file.name, &change, &mut budget),
+            };
+            // Another call may have claimed the file while it was compared.
+            if self.claim.verdict(index) != Verdict::Shared {
+                entries.push(entry);
+            }
+        }
+        entries
+    }
+
+    /// The notes of a call whose files could not be compared in time.
+    #[must_use]
+    pub fn give_up(&self) -> Vec<Entry> {
+        self.files
+            .iter()
+            .map(|file| Entry::note(&file.name, texts::NOTE_COSTLY))
+            .collect()
+    }
+}
+
+fn read(path: &Path) -> Result<FileText, String> {
+    read_regular(path, MAX_BYTES).map_err(|error| error.kind().to_string())
+}
+
+/// The change at a place, or `None` where there is none that could be shown.
+fn changed(place: &Place, log: &mut Vec<String>) -> Option<Change> {
+    let after = read(&place.path);
+    if place.before == after {
+        return None;
+    }
+    match (&place.before, after) {
+        (Ok(before), Ok(after)) if shown(before) && shown(&after) => {
+            Change::between(before, &after)
+        }
+        (before, after) => {
+            let cause = [
+                before.as_ref().map_or_else(Clone::clone, describe),
+                after.as_ref().map_or_else(Clone::clone, describe),
+            ];
+            let path = place.path.to_string_lossy();
+            log.push(format!(
+                "no diff of {}: {} before, {} after",
+                one_line(&path, 200),
+                cause[0],
+                cause[1]
+            ));
+            None
+        }
+    }
+}
+
+fn shown(text: &FileText) -> bool {
+    !matches!(text, FileText::LeftOut(_))
+}
+
+fn describe(text: &FileText) -> String {
+    match text {
+        FileText::Absent => "absent",
+        FileText::Text(_) => "text",
+        FileText::LeftOut(cause) => cause,
+    }
+    .to_owned()
+}

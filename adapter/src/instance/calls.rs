@@ -1,0 +1,162 @@
+//! One tool call: the hook before it runs, guidance and diffs on its result (H1, H6, H7, E1-E6).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::json;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{GraphTools, Instance};
+use crate::edits::{Entry, Watch, Writes, merge_details, named_writes};
+use crate::hook::{Decision, Envelope, translate};
+use crate::{Block, ResultPatch, ToolCallFacts, ToolResultFacts, Work};
+
+impl Instance {
+    /// Asks the hook about a call, then begins to watch what it writes, as late as can be before it runs.
+    pub(super) async fn preflight(&self, call: &ToolCallFacts) -> Option<Block> {
+        let decision = self.decide(call).await;
+        if decision.block {
+            return Some(Block {
+                reason: decision.reason,
+            });
+        }
+        if !decision.additional_context.trim().is_empty() {
+            // The model never reads the result of a call that codemode made, only that of the codemode call.
+            let read = call.parent_id.as_ref().unwrap_or(&call.id).clone();
+            self.state()
+                .guidance
+                .entry(read)
+                .or_default()
+                .push(decision.additional_context);
+        }
+        self.watch(call).await;
+        None
+    }
+
+    async fn decide(&self, call: &ToolCallFacts) -> Decision {
+        let settings = self.settings(&call.cwd);
+        if !settings.enforce || !self.is_forwarded().await {
+            return Decision::default();
+        }
+        let translated = translate(&call.name, &call.input);
+        let envelope = Envelope::tool_call(&call.cwd, &call.session_id, &translated);
+        self.ask(&settings, "tool_call", envelope, &call.cwd).await
+    }
+
+    /// Whether calls go to the hook: not while there is no graph tool to use instead of what it would block (H7).
+    async fn is_forwarded(&self) -> bool {
+        if !self.state().without_graph_tools {
+            return true;
+        }
+        let found = self.graph_tools(Instant::now() + self.caps.hook_call).await;
+        if found == Some(GraphTools::Callable) {
+            self.state().without_graph_tools = false;
+        }
+        found == Some(GraphTools::Callable)
+    }
+
+    async fn watch(&self, call: &ToolCallFacts) {
+        let writes = named_writes(&call.name, &call.input);
+        if writes == Writes::Nothing {
+            return;
+        }
+        let (table, owner, cwd) = (Arc::clone(&self.ports.writes), self.owner, call.cwd.clone());
+        let home = self.environment.home.clone();
+        let begin = move || Watch::begin(&table, owner, &writes, &cwd, home.as_deref());
+        let watch = match timeout(self.caps.diff, offload(&*self.ports.work, begin)).await {
+            Ok(watch) => watch.flatten(),
+            Err(_) => {
+                // What it writes is not known in time, so for the others it may write anything.
+                self.log(&format!(
+                    "no diff of {}: its files could not be read in time",
+                    call.name
+                ));
+                Watch::begin(
+                    &self.ports.writes,
+                    self.owner,
+                    &Writes::Unnamed,
+                    &call.cwd,
+                    None,
+                )
+            }
+        };
+        if let Some(watch) = watch {
+            self.state().watches.insert(call.id.clone(), watch);
+        }
+    }
+
+    /// Patches a result with what was gathered for it.
+    pub(super) async fn complete(&self, result: ToolResultFacts) -> Option<ResultPatch> {
+        let (watch, guidance) = {
+            let mut state = self.state();
+            (
+                state.watches.remove(&result.id),
+                state.guidance.remove(&result.id),
+            )
+        };
+        if self.ended.is_cancelled() {
+            return None;
+        }
+        let mut patch = ResultPatch::default();
+        if let Some(guidance) = guidance {
+            let mut content = result.content.clone();
+            content.push(json!({"type": "text", "text": guidance.join("\n\n")}));
+            patch.content = Some(content);
+            // Pi drops it from a result whose content is replaced without it.
+            patch
+                .structured_content
+                .clone_from(&result.structured_content);
+        }
+        if let Some(watch) = watch.filter(Watch::shows_diffs) {
+            let compare = self.compare(watch, result.is_error);
+            let entries = self
+                .until_ended(result.abort.as_ref(), compare)
+                .await
+                .unwrap_or_default();
+            patch.details = merge_details(result.details.as_ref(), &entries);
+        }
+        (patch != ResultPatch::default()).then_some(patch)
+    }
+
+    async fn compare(&self, watch: Watch, failed: bool) -> Vec<Entry> {
+        let deadline = Instant::now() + self.caps.diff;
+        let watch = Arc::new(watch);
+        let watched = Arc::clone(&watch);
+        let compare = move || {
+            let mut log = Vec::new();
+            (watched.finish(failed, deadline, &mut log), log)
+        };
+        match timeout_at(deadline, offload(&*self.ports.work, compare)).await {
+            Ok(Some((entries, log))) => {
+                log.iter().for_each(|line| self.log(line));
+                entries
+            }
+            // The work was lost: say nothing rather than something wrong.
+            Ok(None) => Vec::new(),
+            Err(_) => watch.give_up(),
+        }
+    }
+}
+
+/// Runs a blocking job where the host wants it; `None` where it was lost.
+async fn offload<T: Send + 'static>(
+    work: &dyn Work,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let slot = Arc::new(Mutex::new(None));
+    let answer = Arc::clone(&slot);
+    let job = move || {
+        let done = job();
+        *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+    };
+    work.run(Box::new(job)).await;
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// The glue spawns every handler's future, so each must be `Send`.
+const _: fn(&Instance, ToolCallFacts, ToolResultFacts, crate::TurnFacts) =
+    |instance, call, result, turn| {
+        fn is_send(_: impl Send) {}
+        is_send(instance.tool_call(call));
+        is_send(instance.tool_result(result));
+        is_send(instance.before_agent_start(turn));
+    };

@@ -1,0 +1,45 @@
+//! Where diagnostics go: a file that the user asked for (`GORTEX_PI_LOG`), else nowhere (F3).
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::{Mutex, PoisonError};
+
+use crate::{Environment, Log};
+
+/// A [`Log`] that appends to a file, or drops every line where there is none.
+#[derive(Debug, Default)]
+pub struct FileLog(Option<Mutex<File>>);
+
+impl FileLog {
+    /// Opens the file that `GORTEX_PI_LOG` names, made private to the user if it is new. What cannot be opened, or is
+    /// no regular file and so could block, is dropped: a log is worth no failure (F1).
+    #[must_use]
+    pub fn open(environment: &Environment) -> Self {
+        let path = environment
+            .var("GORTEX_PI_LOG")
+            .and_then(|path| environment.expand(path));
+        let file = path.and_then(|path| {
+            if path.metadata().is_ok_and(|found| !found.is_file()) {
+                return None;
+            }
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .mode(0o600)
+                .open(path)
+                .ok()
+        });
+        Self(file.map(Mutex::new))
+    }
+}
+
+impl Log for FileLog {
+    fn line(&self, line: &str) {
+        if let Some(file) = &self.0 {
+            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+            // One write a line, so that lines of several processes do not mix.
+            let _ = file.write_all(format!("{line}\n").as_bytes());
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The hook as a real child process (H3-H5, H9, O02). On the real clock, since a paused one jumps while a child runs;
+//! nothing here sleeps: a FIFO tells when a child is up and when the last of its group is gone.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use adapter::child::ChildHook;
+use adapter::{HookAsk, HookEnd, HookPort, HookReport};
+use tokio_util::sync::CancellationToken;
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn ask(script: &str) -> HookAsk {
+    HookAsk {
+        program: PathBuf::from("/bin/sh"),
+        args: vec!["-c".to_owned(), script.to_owned()],
+        cwd: PathBuf::from("/"),
+        envelope: b"{}".to_vec(),
+        deadline: LONG,
+        abort: CancellationToken::new(),
+    }
+}
+
+async fn report(ask: HookAsk) -> HookReport {
+    ChildHook.ask(ask).await
+}
+
+/// A FIFO that a whole process group holds open for writing, and the two moments that it tells.
+struct Lifeline {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Lifeline {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("line");
+        let made = std::process::Command::new("mkfifo")
+            .arg(&path)
+            .status()
+            .expect("mkfifo");
+        assert!(made.success());
+        Self {
+            _folder: folder,
+            path,
+        }
+    }
+
+    /// A child and a grandchild that hold the line and never end by themselves.
+    fn holders(&self) -> String {
+        format!("exec 3>'{}'; sleep 600 & sleep 600", self.path.display())
+    }
+
+    /// Resolves once a child has opened the line.
+    async fn opened(&self) -> std::fs::File {
+        let path = self.path.clone();
+        blocking(move || std::fs::File::open(path).expect("line")).await
+    }
+}
+
+async fn blocking<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(job).await.expect("job")
+}
+
+/// Resolves once nobody holds the line any more.
+async fn closed(mut line: std::fs::File) {
+    let rest = blocking(move || {
+        let mut rest = Vec::new();
+        line.read_to_end(&mut rest).map(|_| rest)
+    });
+    let rest = tokio::time::timeout(LONG, rest)
+        .await
+        .expect("the group lives on");
+    assert_eq!(rest.expect("line"), b"");
+}
+
+#[tokio::test]
+async fn h5_a_child_gets_the_envelope_and_its_exit_code_counts() {
+    let mut echo = ask("cat");
+    // Larger than both pipes together, so it passes only when both ends are served at once.
+    echo.envelope = vec![b'x'; 4 << 20];
+    assert_eq!(
+        report(echo.clone()).await,
+        HookReport {
+            stdout: echo.envelope,
+            end: HookEnd::Exited(0)
+        }
+    );
+    assert_eq!(report(ask("exit 3")).await.end, HookEnd::Exited(3));
+    assert_eq!(report(ask("kill -9 $$")).await.end, HookEnd::Signalled(9));
+}
+
+#[tokio::test]
+async fn h5_o11_a_missing_program_is_a_report() {
+    let mut gone = ask("");
+    gone.program = PathBuf::from("/nowhere/gortex");
+    assert!(matches!(report(gone).await.end, HookEnd::SpawnFailed(_)));
+}
+
+#[tokio::test]
+async fn h5_a_child_need_not_read_and_may_flood_stderr() {
+    let mut deaf = ask("exec 0<&-; head -c 5000000 /dev/zero >&2; echo '{}'");
+    deaf.envelope = vec![b'x'; 4 << 20];
+    assert_eq!(
+        report(deaf).await,
+        HookReport {
+            stdout: b"{}\n".to_vec(),
+            end: HookEnd::Exited(0)
+        }
+    );
+}
+
+#[tokio::test]
+async fn h5_too_much_output_ends_the_child() {
+    let report = report(ask("exec head -c 100000000 /dev/zero")).await;
+    assert_eq!(report.end, HookEnd::TooLarge);
+}
+
+#[tokio::test]
+async fn o02_an_exit_ends_the_wait_though_a_grandchild_holds_stdout() {
+    let descriptors = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let mut before = 0;
+    for round in 0..20 {
+        let line = Lifeline::new();
+        let script = format!(
+            "printf '{{\"block\":true}}'; sleep 600 3>'{}' 4>&1 & echo \" $!\"; exit 0",
+            line.path.display()
+        );
+        let mut question = ask(&script);
+        question.deadline = Duration::from_secs(20);
+        let (report, line) = tokio::join!(report(question), line.opened());
+        assert_eq!(report.end, HookEnd::Exited(0));
+        let text = String::from_utf8(report.stdout).expect("text");
+        let (decision, id) = text.split_once(' ').expect("decision and id");
+        assert_eq!(decision, "{\"block\":true}");
+        // It was let be; end it ourselves, which also proves that it was alive.
+        let killed = std::process::Command::new("kill")
+            .args(["-9", id.trim()])
+            .status()
+            .expect("kill");
+        assert!(killed.success());
+        closed(line).await;
+        if round == 0 {
+            before = descriptors();
+        }
+    }
+    assert_eq!(descriptors(), before);
+}
+
+#[tokio::test]
+async fn h5_a_time_out_kills_the_whole_group() {
+    let line = Lifeline::new();
+    let mut slow = ask(&format!("printf '{{\"block\":true}}'; {}", line.holders()));
+    slow.deadline = Duration::from_millis(400);
+    let (report, held) = tokio::join!(report(slow), line.opened());
+    assert_eq!(report.end, HookEnd::TimedOut);
+    closed(held).await;
+}
+
+#[tokio::test]
+async fn h4_an_abort_kills_the_whole_group_at_once() {
+    let line = Lifeline::new();
+    let question = ask(&line.holders());
+    let abort = question.abort.clone();
+    let answer = tokio::spawn(report(question));
+    let held = line.opened().await;
+    abort.cancel();
+    assert_eq!(answer.await.expect("task").end, HookEnd::Aborted);
+    closed(held).await;
+}
+
+#[tokio::test]
+async fn h4_o10_an_abort_beforehand_starts_nothing() {
+    let folder = tempfile::tempdir().expect("folder");
+    let mark: &Path = &folder.path().join("mark");
+    let question = ask(&format!("touch '{}'", mark.display()));
+    question.abort.cancel();
+    assert_eq!(report(question).await.end, HookEnd::Aborted);
+    assert!(!mark.exists());
+}
+
+#[tokio::test]
+async fn h9_dropping_the_question_kills_the_whole_group() {
+    let line = Lifeline::new();
+    let answer = tokio::spawn(report(ask(&line.holders())));
+    let held = line.opened().await;
+    answer.abort();
+    assert!(answer.await.is_err_and(|error| error.is_cancelled()));
+    closed(held).await;
+}
