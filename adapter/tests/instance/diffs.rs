@@ -1,0 +1,267 @@
+//! Diffs of edits (E1-E6, O08, O11).
+
+use std::sync::Arc;
+
+use adapter::{HookEnd, Instance, texts};
+use serde_json::{Value, json};
+
+use crate::world::{World, result};
+
+const EDIT: &str = "mcp__gortex__edit_file";
+
+async fn begin(world: &World, instance: &Instance, id: &str, tool: &str, input: Value) {
+    assert_eq!(instance.tool_call(world.call(id, tool, input)).await, None);
+}
+
+/// The details that a result is patched with, if any. Its text must be left alone.
+async fn details(instance: &Instance, id: &str, failed: bool) -> Option<Value> {
+    let mut done = result(id, EDIT);
+    done.is_error = failed;
+    let patch = instance.tool_result(done).await?;
+    assert_eq!(
+        (&patch.content, &patch.structured_content, patch.is_error),
+        (&None, &None, None)
+    );
+    patch.details
+}
+
+fn ready(world: &mut World) -> Arc<Instance> {
+    world.set("GORTEX_ENFORCE", "0");
+    world.ready()
+}
+
+#[tokio::test(start_paused = true)]
+async fn e1_an_edit_gets_its_diff_in_details() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    world.write("repo/src/a.rs", "one\ntwo\n");
+    begin(
+        &world,
+        &instance,
+        "c1",
+        EDIT,
+        json!({"path": "repo/src/a.rs"}),
+    )
+    .await;
+    world.write("repo/src/a.rs", "one\n2\n");
+    let patch = "--- repo/src/a.rs\n+++ repo/src/a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+    let diff = " 1 one\n-2 two\n+2 2";
+    assert_eq!(
+        details(&instance, "c1", false).await,
+        Some(json!({
+            "server": "gortex", "tool": "edit", "patch": patch, "diff": diff, "firstChangedLine": 2,
+            "diffs": [{"path": "repo/src/a.rs", "diff": diff, "patch": patch, "firstChangedLine": 2}],
+        }))
+    );
+    assert_eq!(world.writes.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e1_new_and_deleted_files_are_diffed_against_nothing() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    let gone = world.write("repo/gone", "old\n");
+    begin(
+        &world,
+        &instance,
+        "c1",
+        "mcp__gortex__batch_edit",
+        json!({"edits": [{"path": "new"}, {"path": "gone"}]}),
+    )
+    .await;
+    world.write("repo/new", "fresh\n");
+    std::fs::remove_file(gone).expect("removed");
+    let details = details(&instance, "c1", false).await.expect("details");
+    assert_eq!(details["diffs"][0]["diff"], "+1 fresh");
+    assert_eq!(details["diffs"][1]["diff"], "-1 old");
+    assert_eq!(
+        details["patch"],
+        "--- new\n+++ new\n@@ -0,0 +1,1 @@\n+fresh\n--- gone\n+++ gone\n@@ -1,1 +0,0 @@\n-old\n"
+    );
+    assert_eq!(details.get("diff"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e2_no_diff_of_unchanged_files_readers_and_failed_calls() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    world.write("repo/a", "x\n");
+    begin(&world, &instance, "c1", EDIT, json!({"path": "a"})).await;
+    assert_eq!(details(&instance, "c1", false).await, None);
+    begin(
+        &world,
+        &instance,
+        "c2",
+        "mcp__gortex__read",
+        json!({"path": "a"}),
+    )
+    .await;
+    begin(
+        &world,
+        &instance,
+        "c3",
+        EDIT,
+        json!({"path": "a", "dry_run": true}),
+    )
+    .await;
+    world.write("repo/a", "y\n");
+    assert_eq!(details(&instance, "c2", false).await, None);
+    assert_eq!(details(&instance, "c3", false).await, None);
+    // O05: the server may have been lost after it wrote.
+    begin(&world, &instance, "c4", EDIT, json!({"path": "a"})).await;
+    world.write("repo/a", "z\n");
+    let failed = details(&instance, "c4", true).await.expect("details");
+    assert_eq!(
+        failed["diffs"],
+        json!([{"path": "a", "note": texts::NOTE_UNKNOWN}])
+    );
+    assert_eq!((failed.get("diff"), failed.get("patch")), (None, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn e3_o08_a_file_of_two_calls_gets_no_diff_in_either() {
+    let mut world = World::new();
+    let (one, two) = (ready(&mut world), world.instance());
+    world.start(&two);
+    world.write("repo/f", "50\n75\n");
+    world.write("repo/g", "g\n");
+    std::os::unix::fs::symlink("f", world.cwd().join("link")).expect("link");
+    begin(&world, &one, "A", EDIT, json!({"path": "f"})).await;
+    begin(&world, &two, "B", EDIT, json!({"path": "repo/link"})).await;
+    begin(&world, &one, "C", EDIT, json!({"path": "g"})).await;
+    world.write("repo/f", "FIFTY\nSEVENTY-FIVE\n");
+    world.write("repo/g", "G\n");
+    assert_eq!(details(&one, "A", false).await, None);
+    assert_eq!(details(&two, "B", false).await, None);
+    assert_eq!(
+        details(&one, "C", false).await.expect("details")["diff"],
+        "-1 g\n+1 G"
+    );
+    begin(&world, &one, "D", EDIT, json!({"path": "f"})).await;
+    world.write("repo/f", "50\nSEVENTY-FIVE\n");
+    assert_eq!(
+        details(&one, "D", false).await.expect("details")["diff"],
+        "-1 FIFTY\n+1 50\n 2 SEVENTY-FIVE"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn e3_pis_own_writers_count_and_get_no_diff_of_ours() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    world.write("repo/f", "1\n");
+    begin(
+        &world,
+        &instance,
+        "A",
+        "write",
+        json!({"path": "@f", "content": ""}),
+    )
+    .await;
+    begin(&world, &instance, "B", EDIT, json!({"path": "f"})).await;
+    world.write("repo/f", "2\n");
+    assert_eq!(details(&instance, "A", false).await, None);
+    assert_eq!(details(&instance, "B", false).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e4_a_shell_command_alongside_leaves_a_note() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    for (first, second) in [("bash", EDIT), (EDIT, "bash")] {
+        world.write("repo/f", "1\n");
+        for (id, tool) in [("A", first), ("B", second)] {
+            begin(
+                &world,
+                &instance,
+                id,
+                tool,
+                json!({"path": "f", "command": "true"}),
+            )
+            .await;
+        }
+        world.write("repo/f", "2\n");
+        let (shell, edit) = if first == "bash" {
+            ("A", "B")
+        } else {
+            ("B", "A")
+        };
+        assert_eq!(details(&instance, shell, false).await, None);
+        let details = details(&instance, edit, false).await.expect("details");
+        assert_eq!(
+            details["diffs"],
+            json!([{"path": "f", "note": texts::NOTE_ALONGSIDE}])
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn e4_o11_what_cannot_be_read_costs_its_own_diff_only() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    for name in ["ok", "turned"] {
+        world.write(&format!("repo/{name}"), "1\n");
+    }
+    world.write("repo/large", vec![b'x'; 1024 * 1024 + 1]);
+    let paths =
+        json!([{"path": "ok"}, {"path": "turned"}, {"path": "large"}, {"path": "nul\u{0}"}]);
+    begin(
+        &world,
+        &instance,
+        "c1",
+        "mcp__gortex__batch_edit",
+        json!({"edits": paths}),
+    )
+    .await;
+    std::fs::remove_file(world.cwd().join("turned")).expect("removed");
+    std::fs::create_dir(world.cwd().join("turned")).expect("folder");
+    world.write("repo/large", "small\n");
+    world.write("repo/ok", "2\n");
+    let details = details(&instance, "c1", false).await.expect("details");
+    assert_eq!(details["diffs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(details["diff"], "-1 1\n+1 2");
+    assert_eq!(
+        (
+            world.logged("turned: text before"),
+            world.logged("large: too large before")
+        ),
+        (1, 1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn e6_calls_that_never_ran_leave_nothing_behind() {
+    let mut world = World::new();
+    let instance = world.ready();
+    world.write("repo/f", "1\n");
+    world.hook.answer(&json!({"block": true, "reason": "R"}));
+    assert!(
+        instance
+            .tool_call(world.call("blocked", EDIT, json!({"path": "f"})))
+            .await
+            .is_some()
+    );
+    assert_eq!(world.writes.in_flight(), 0);
+    world.hook.answer_raw(
+        std::time::Duration::ZERO,
+        br#"{"additional_context":"G"}"#,
+        HookEnd::Exited(0),
+    );
+    begin(&world, &instance, "aborted", EDIT, json!({"path": "f"})).await;
+    begin(
+        &world,
+        &instance,
+        "shell",
+        "bash",
+        json!({"command": "true"}),
+    )
+    .await;
+    assert_eq!(world.writes.in_flight(), 2);
+    instance.turn_end();
+    assert_eq!(world.writes.in_flight(), 0);
+    world.write("repo/f", "2\n");
+    assert_eq!(instance.tool_result(result("aborted", EDIT)).await, None);
+    begin(&world, &instance, "late", EDIT, json!({"path": "f"})).await;
+    instance.session_shutdown();
+    assert_eq!(world.writes.in_flight(), 0);
+}

@@ -1,0 +1,8 @@
+//! Instances against a fake host and a fake hook, in virtual time.
+
+mod briefing;
+mod configuration;
+mod diffs;
+mod hook;
+mod readiness;
+mod world;
