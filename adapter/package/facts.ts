@@ -1,7 +1,7 @@
 /** Facts of Pi as JSON text, and answers as what Pi takes. */
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
-/** How deep and how wide a value is followed where it has to be simplified. */
+/** How deep a value is followed, and how many members of it in all, where it has to be simplified. */
 const MAX_DEPTH = 64;
 const MAX_NODES = 100_000;
 const MAX_MESSAGE = 300;
@@ -27,29 +27,27 @@ export function send<T>(facts: unknown, take: (text: string) => T): T {
 /** A copy of plain data: without cycles, functions and members that throw; big integers as text. */
 export function simplified(value: unknown): unknown {
 	const path = new Set<object>();
-	let nodes = 0;
+	let left = MAX_NODES;
 	const copy = (value: unknown): unknown => {
 		if (typeof value === "bigint") return String(value);
 		if (typeof value === "function" || typeof value === "symbol") return undefined;
 		if (typeof value !== "object" || value === null) return value;
-		nodes += 1;
-		if (path.has(value) || path.size >= MAX_DEPTH || nodes > MAX_NODES) return null;
+		if (path.has(value) || path.size >= MAX_DEPTH) return null;
+		const names = Object.keys(value);
 		path.add(value);
-		try {
-			if (Array.isArray(value)) return value.map(copy);
-			// Without a prototype, a member named __proto__ is a member like any other.
-			const members = Object.create(null) as Record<string, unknown>;
-			for (const name of Object.keys(value)) {
-				try {
-					members[name] = copy((value as Record<string, unknown>)[name]);
-				} catch {
-					// A getter that throws: this member cannot be had.
-				}
+		// Without a prototype, a member named __proto__ is a member like any other.
+		const members = (Array.isArray(value) ? [] : Object.create(null)) as Record<string, unknown>;
+		for (const name of names) {
+			if (left === 0) break;
+			left -= 1;
+			try {
+				members[name] = copy((value as Record<string, unknown>)[name]);
+			} catch {
+				// A getter that throws: this member cannot be had.
 			}
-			return members;
-		} finally {
-			path.delete(value);
 		}
+		path.delete(value);
+		return members;
 	};
 	return copy(value);
 }
