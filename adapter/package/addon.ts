@@ -21,6 +21,9 @@ export interface Adapter {
 	sessionShutdown(): void;
 }
 
+/** How loud a notification is, in Pi's words. */
+export type Level = "info" | "warning" | "error";
+
 /** What the file exports. */
 export interface Addon {
 	ABI: number;
@@ -29,7 +32,7 @@ export interface Addon {
 		environment: string,
 		tools: () => string | null,
 		customMessages: (customType: string) => string | null,
-		notify: (text: string, level: "info" | "warning" | "error") => void,
+		notify: (text: string, level: Level) => void,
 	) => Adapter;
 }
 

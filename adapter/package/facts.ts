@@ -4,7 +4,8 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 /** How deep a value is followed, and how many members of it in all, where it has to be simplified. */
 const MAX_DEPTH = 64;
 const MAX_NODES = 100_000;
-const MAX_MESSAGE = 300;
+/** Long enough for a refusal of Pi, which names the path of the extension first (R4). */
+const MAX_MESSAGE = 1000;
 
 /** JSON text of a value, of a simplified copy where it cannot be said as it is. */
 export function encode(value: unknown): string {
@@ -63,7 +64,8 @@ export function message(error: unknown): string {
 }
 
 /** Every tool that Pi knows (R5). */
-export function tools(pi: ExtensionAPI): { name: string; exposure?: string }[] {
+export function tools(pi: ExtensionAPI | undefined): { name: string; exposure?: string }[] | null {
+	if (!pi) return null;
 	return pi.getAllTools().map(({ name, exposure }) => ({ name, exposure }));
 }
 

@@ -7,7 +7,7 @@
  */
 import { homedir } from "node:os";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { type Abort, type Adapter, type Addon, load } from "./addon.ts";
+import { type Abort, type Adapter, type Addon, type Level, load } from "./addon.ts";
 import { applied, branchMessages, commands, encode, message, send, tools } from "./facts.ts";
 import { tellMissing } from "./missing.ts";
 
@@ -17,22 +17,18 @@ export default function gortex(pi: ExtensionAPI): void {
 		tellMissing(pi, loaded.missing);
 		return;
 	}
-	let current: ExtensionContext | undefined;
+	const live: Live = { pi };
 	let adapter: Adapter;
 	try {
-		adapter = new loaded.addon.Adapter(
-			encode({ vars: { ...process.env }, home: homedir() }),
-			() => quiet(() => encode(tools(pi))) ?? null,
-			(customType) => quiet(() => encode(branchMessages(current, customType))) ?? null,
-			(text, level) => quiet(() => current?.ui.notify(text, level)),
-		);
+		const environment = encode({ vars: { ...process.env }, home: homedir() });
+		adapter = new loaded.addon.Adapter(environment, ...callbacks(new WeakRef(live)));
 	} catch (error) {
 		tellMissing(pi, { file: "its native part", cause: message(error) });
 		return;
 	}
 
 	pi.on("session_start", (event, ctx) => {
-		current = ctx;
+		live.ctx = ctx;
 		quiet(() => {
 			const facts = {
 				cwd: ctx.cwd,
@@ -55,7 +51,7 @@ export default function gortex(pi: ExtensionAPI): void {
 	});
 
 	pi.on("before_agent_start", (_event, ctx) => {
-		current = ctx;
+		live.ctx = ctx;
 		return answer(async () => {
 			const facts = { sessionId: ctx.sessionManager.getSessionId(), cwd: ctx.cwd };
 			const stored = await abortable(loaded.addon, ctx.signal, (abort) =>
@@ -105,8 +101,30 @@ export default function gortex(pi: ExtensionAPI): void {
 	pi.on("agent_settled", () => quiet(() => adapter.agentSettled()));
 	pi.on("session_shutdown", () => {
 		quiet(() => adapter.sessionShutdown());
-		current = undefined;
+		live.ctx = undefined;
 	});
+}
+
+/** What the core asks about. */
+interface Live {
+	pi: ExtensionAPI;
+	ctx?: ExtensionContext;
+}
+
+/**
+ * The questions that the core asks, and its way to tell a person something. `null` once the session was replaced (R10).
+ *
+ * Built apart from the handlers and on a weak reference: the addon holds these functions, and whatever they hold would
+ * outlive a session that ends without `session_shutdown`, as those of an embedder do (pi-host.md 5).
+ */
+function callbacks(
+	live: WeakRef<Live>,
+): [() => string | null, (customType: string) => string | null, (text: string, level: Level) => void] {
+	return [
+		() => quiet(() => encode(tools(live.deref()?.pi))) ?? null,
+		(customType) => quiet(() => encode(branchMessages(live.deref()?.ctx, customType))) ?? null,
+		(text, level) => quiet(() => live.deref()?.ctx?.ui.notify(text, level)),
+	];
 }
 
 /** Runs work that may throw; undefined where it did. */
