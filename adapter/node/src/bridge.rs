@@ -8,6 +8,7 @@ use std::future::Future;
 use std::sync::{Arc, LazyLock};
 
 use adapter::child::ChildHook;
+use adapter::log::FileLog;
 use adapter::{Caps, Environment, Instance, Ports, Registration, ThreadWork, WriteTable};
 use napi::bindgen_prelude::{FnArgs, Function, PromiseRaw};
 use napi::{Env, Error, Result};
@@ -19,7 +20,6 @@ use crate::abort::AbortHandle;
 use crate::facts::{CallText, ProcessText, ResultText, SessionText, TurnText};
 use crate::guard::{self, Guard};
 use crate::host::{NodeHost, Notice, Question};
-use crate::log::FileLog;
 use crate::patch::{Difference, Original};
 use crate::text;
 
@@ -59,7 +59,7 @@ impl Adapter {
     ) -> Result<Self> {
         guard::silence();
         let environment: Environment = read::<ProcessText>(&environment)?.into();
-        let log = Arc::new(FileLog::new(&environment));
+        let log = Arc::new(FileLog::open(&environment));
         let guard = Guard::new(log.clone(), &environment);
         let host = Arc::new(NodeHost::new(&tools, &custom_messages, &notify)?);
         let ports = Ports {

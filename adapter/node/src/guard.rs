@@ -7,9 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
 use adapter::Log;
+use adapter::line::one_line;
 use futures::FutureExt;
 
-/// The most of a panic's text that is kept, in characters.
+/// The most of a panic's text that is logged, in characters.
 const MAX_TEXT: usize = 300;
 
 thread_local! {
@@ -25,8 +26,7 @@ pub fn silence() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         std::panic::set_hook(Box::new(|info| {
-            let text = info.to_string();
-            LAST.set(Some(text.chars().take(MAX_TEXT).collect()));
+            LAST.set(Some(info.to_string()));
         }));
     });
 }
@@ -77,10 +77,7 @@ impl Guard {
         // A payload whose own drop panics would unwind once more, outside of the net.
         std::mem::forget(payload);
         let text = LAST.take().unwrap_or_default();
-        let text: String = text
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
+        let text = one_line(&text, MAX_TEXT);
         self.log.line(&format!("{entry}: {text}"));
         T::default()
     }

@@ -12,7 +12,6 @@ mod bridge;
 mod facts;
 mod guard;
 mod host;
-mod log;
 mod patch;
 mod text;
 
