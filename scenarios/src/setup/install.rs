@@ -1,8 +1,9 @@
 //! One version of Pi, installed as a whole or not at all.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File, Permissions, TryLockError},
     io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -10,6 +11,7 @@ use std::{
 };
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::{
     Progress, SetupError,
@@ -52,17 +54,20 @@ pub(super) fn ensure(
     if flaw(&folder, version).is_none() {
         return Ok(folder);
     }
-    sweep(&store)?;
-    let partial = Partial::create(&store, version)?;
-    write(&partial.0.join("package.json"), &manifest_for(version)?)?;
+    sweep(&store);
+    let partial = begin(&store, version)?;
+    write(
+        &partial.path().join("package.json"),
+        &manifest_for(version)?,
+    )?;
     if version.is_pinned() {
-        write(&partial.0.join("package-lock.json"), LOCK)?;
+        write(&partial.path().join("package-lock.json"), LOCK)?;
     }
     progress.step(&format!("installing Pi {version} and its Node with npm"));
-    npm.install(&partial.0, version, interrupt)?;
+    npm.install(partial.path(), version, interrupt)?;
     progress.step(&format!("trying Pi {version}"));
-    try_out(&partial.0, version, interrupt)?;
-    partial.publish(&folder)?;
+    try_out(partial.path(), version, interrupt)?;
+    publish(partial, &store, version)?;
     Ok(folder)
 }
 
@@ -164,27 +169,17 @@ fn hold(path: &Path, progress: &dyn Progress, interrupt: &Interrupt) -> Result<F
     }
 }
 
-/// Removes what killed processes left. Only the holder of the lock may, for it knows that nobody is making any of it.
-fn sweep(store: &Path) -> Result<(), SetupError> {
-    for entry in fs::read_dir(store).map_err(SetupError::io("list", store))? {
-        let entry = entry.map_err(SetupError::io("list", store))?;
+/// Removes what killed processes left. Only the holder of the lock may, for it knows that no setup is making any of it;
+/// what an orphaned npm still writes into is left to the next.
+fn sweep(store: &Path) {
+    for entry in fs::read_dir(store).into_iter().flatten().flatten() {
         if entry
             .file_name()
             .as_encoded_bytes()
             .starts_with(PARTIAL.as_bytes())
         {
-            remove(&entry.path())?;
+            let _ = fs::remove_dir_all(entry.path());
         }
-    }
-    Ok(())
-}
-
-fn remove(folder: &Path) -> Result<(), SetupError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(SetupError::io("remove", folder)(error))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -222,7 +217,7 @@ fn try_out(folder: &Path, version: &PiVersion, interrupt: &Interrupt) -> Result<
             why: format!("Pi says {said:?}, not {version}"),
         });
     }
-    remove(&home)
+    fs::remove_dir_all(&home).map_err(SetupError::io("remove", &home))
 }
 
 fn said_version(command: &mut Command, interrupt: &Interrupt) -> Result<String, SetupError> {
@@ -249,37 +244,30 @@ fn said_version(command: &mut Command, interrupt: &Interrupt) -> Result<String, 
     Ok(child::tail_of(&ended.stdout))
 }
 
-/// A folder being made. Dropped before it is published, it is removed.
-struct Partial(PathBuf);
-
-impl Partial {
-    fn create(store: &Path, version: &PiVersion) -> Result<Self, SetupError> {
-        let folder = store.join(format!("{PARTIAL}{version}"));
-        fs::create_dir(&folder).map_err(SetupError::io("create", &folder))?;
-        Ok(Self(folder))
-    }
-
-    /// Puts the folder in its place in one step; a flawed one that stands there is set aside first.
-    fn publish(self, folder: &Path) -> Result<(), SetupError> {
-        let mut aside = self.0.clone().into_os_string();
-        aside.push(".old");
-        let aside = PathBuf::from(aside);
-        match fs::rename(folder, &aside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(SetupError::io("replace", folder)(error));
-            }
-            _ => {}
-        }
-        fs::rename(&self.0, folder).map_err(SetupError::io("put in place", folder))?;
-        remove(&aside)
-    }
+/// A fresh folder to install into, beside the place where it is to stand. Dropped, it is removed. Its name is like no
+/// other's: an npm whose setup was killed may go on for a while, and must not write into what another setup makes.
+fn begin(store: &Path, version: &PiVersion) -> Result<TempDir, SetupError> {
+    tempfile::Builder::new()
+        .prefix(&format!("{PARTIAL}{version}-"))
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir_in(store)
+        .map_err(SetupError::io("create a folder in", store))
 }
 
-impl Drop for Partial {
-    fn drop(&mut self) {
-        // What cannot be removed now, the next setup sweeps.
-        let _ = fs::remove_dir_all(&self.0);
+/// Puts the folder in its place in one step. A flawed one that stands there is moved aside first.
+fn publish(partial: TempDir, store: &Path, version: &PiVersion) -> Result<(), SetupError> {
+    let place = store.join(version.as_str());
+    let aside = begin(store, version)?;
+    match fs::rename(&place, aside.path().join("old")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(SetupError::io("replace", &place)(error));
+        }
+        _ => {}
     }
+    fs::rename(partial.path(), &place).map_err(SetupError::io("put in place", &place))?;
+    // The name that it would remove is gone.
+    let _ = partial.keep();
+    Ok(())
 }
 
 #[cfg(test)]

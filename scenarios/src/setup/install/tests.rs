@@ -1,11 +1,6 @@
 //! Installing, played with a script in place of npm.
 
-use std::{
-    os::unix::fs::PermissionsExt,
-    sync::{Arc, atomic::AtomicBool, atomic::Ordering},
-};
-
-use tempfile::TempDir;
+use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
 
 use super::{super::Silent, *};
 
@@ -57,7 +52,7 @@ impl Bench {
             calls.display()
         );
         fs::write(&program, script).expect("written");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("executable");
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("executable");
         Npm {
             program: program.into(),
         }
