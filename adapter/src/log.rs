@@ -43,3 +43,32 @@ impl Log for FileLog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f3_lines_are_appended_to_the_file_that_was_asked_for() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("log");
+        let mut environment = Environment::default();
+        FileLog::open(&environment).line("nowhere");
+        environment.vars.insert(
+            "GORTEX_PI_LOG".to_owned(),
+            path.to_string_lossy().into_owned(),
+        );
+        FileLog::open(&environment).line("one");
+        FileLog::open(&environment).line("two");
+        assert_eq!(std::fs::read_to_string(path).expect("log"), "one\ntwo\n");
+    }
+
+    #[test]
+    fn f1_what_cannot_be_a_log_is_dropped() {
+        for path in ["/dev/stdout", "/", "/nowhere/log"] {
+            let vars = [("GORTEX_PI_LOG".to_owned(), path.to_owned())].into();
+            let log = FileLog::open(&Environment { vars, home: None });
+            assert!(log.0.is_none(), "{path}");
+        }
+    }
+}

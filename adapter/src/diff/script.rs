@@ -146,6 +146,13 @@ struct Row {
     len: usize,
 }
 
+impl Row {
+    /// Where a diagonal of the row's parity lies in it, or would; every cell of a row has one parity.
+    fn place(&self, diagonal: i64) -> i64 {
+        (diagonal - self.lowest).div_euclid(2)
+    }
+}
+
 /// A diagonal that no path reaches.
 const NOWHERE: u32 = u32::MAX;
 
@@ -180,6 +187,9 @@ impl<'a> Search<'a> {
                 len: 0,
             };
             let mut diagonal = row.lowest;
+            // Where the row before holds the diagonal below this one; the one above is next to it.
+            let last = *search.rows.last()?;
+            let mut below = last.place(diagonal - 1);
             while diagonal <= highest.min(edits) {
                 steps += 1;
                 if steps >= next_look {
@@ -189,7 +199,7 @@ impl<'a> Search<'a> {
                     next_look = steps + Effort::LOOK_EVERY;
                 }
                 let mut cell = NOWHERE;
-                if let Some((start, _)) = search.step(edits, diagonal) {
+                if let Some((start, _)) = search.choose(&last, below, diagonal) {
                     let reach = search.slide(start, diagonal);
                     steps += (reach - start) as u64;
                     let (old_done, new_done) = (
@@ -210,6 +220,7 @@ impl<'a> Search<'a> {
                 search.cells.push(cell);
                 row.len += 1;
                 diagonal += 2;
+                below += 1;
             }
             search.rows.push(row);
         }
@@ -226,13 +237,25 @@ impl<'a> Search<'a> {
     }
 
     /// The edit that leads to a diagonal with this many edits: where it arrives and whether it adds a line.
-    ///
-    /// Of two ways, the one that comes from further along the old text wins, and a removal wins a tie.
     fn step(&self, edits: i64, diagonal: i64) -> Option<(usize, bool)> {
-        let removal = self
-            .cell(edits - 1, diagonal - 1)
-            .filter(|reach| *reach < self.old.len());
-        let addition = self.cell(edits - 1, diagonal + 1).filter(|reach| {
+        let last = self.rows.get(usize::try_from(edits - 1).ok()?)?;
+        self.choose(last, last.place(diagonal - 1), diagonal)
+    }
+
+    /// Chooses between the removal that comes from the diagonal below, at `below` in the row before, and the addition
+    /// that comes from the one above. The one from further along the old text wins, and a removal wins a tie.
+    fn choose(&self, last: &Row, below: i64, diagonal: i64) -> Option<(usize, bool)> {
+        let cell = |place: i64| {
+            let place = usize::try_from(place)
+                .ok()
+                .filter(|place| *place < last.len)?;
+            self.cells
+                .get(last.first + place)
+                .filter(|cell| **cell != NOWHERE)
+                .map(|cell| *cell as usize)
+        };
+        let removal = cell(below).filter(|reach| *reach < self.old.len());
+        let addition = cell(below + 1).filter(|reach| {
             let line = *reach as i64 - 1 - diagonal;
             0 <= line && line < self.new.len() as i64
         });
@@ -242,18 +265,6 @@ impl<'a> Search<'a> {
             (None, Some(addition)) => Some((addition, true)),
             (Some(removal), _) => Some((removal + 1, false)),
         }
-    }
-
-    fn cell(&self, edits: i64, diagonal: i64) -> Option<usize> {
-        let row = self.rows.get(usize::try_from(edits).ok()?)?;
-        let offset = usize::try_from(diagonal.checked_sub(row.lowest)?).ok()?;
-        if !offset.is_multiple_of(2) || offset / 2 >= row.len {
-            return None;
-        }
-        self.cells
-            .get(row.first + offset / 2)
-            .filter(|cell| **cell != NOWHERE)
-            .map(|cell| *cell as usize)
     }
 
     /// Follows the way back from its end, and returns its parts from the start.

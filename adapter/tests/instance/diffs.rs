@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use adapter::{HookEnd, Instance, texts};
+use adapter::{HookEnd, Instance, Work, texts};
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::time::{Duration, Instant, sleep};
 
 use crate::world::{World, result};
 
@@ -243,7 +245,7 @@ async fn e6_calls_that_never_ran_leave_nothing_behind() {
     );
     assert_eq!(world.writes.in_flight(), 0);
     world.hook.answer_raw(
-        std::time::Duration::ZERO,
+        Duration::ZERO,
         br#"{"additional_context":"G"}"#,
         HookEnd::Exited(0),
     );
@@ -264,4 +266,79 @@ async fn e6_calls_that_never_ran_leave_nothing_behind() {
     begin(&world, &instance, "late", EDIT, json!({"path": "f"})).await;
     instance.session_shutdown();
     assert_eq!(world.writes.in_flight(), 0);
+}
+
+/// Work that waits before it runs.
+struct Late(Duration);
+
+impl Work for Late {
+    fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        let delay = self.0;
+        Box::pin(async move {
+            sleep(delay).await;
+            job();
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn e4_o09_work_that_comes_late_holds_nothing_up() {
+    let mut world = World::new();
+    let late = Duration::from_millis(49);
+    world.work = Arc::new(Late(late));
+    let instance = ready(&mut world);
+    world.write("repo/f", "1\n");
+    begin(&world, &instance, "c1", EDIT, json!({"path": "f"})).await;
+    world.write("repo/f", "2\n");
+    assert_eq!(
+        details(&instance, "c1", false).await.expect("details")["diff"],
+        "-1 1\n+1 2"
+    );
+
+    world.work = Arc::new(Late(Duration::from_secs(60)));
+    let slow = ready(&mut world);
+    let started = Instant::now();
+    begin(&world, &slow, "c2", EDIT, json!({"path": "f"})).await;
+    assert_eq!(started.elapsed(), Duration::from_millis(50));
+    // What it writes is unknown, so another call's diff could mislead.
+    begin(&world, &instance, "c3", EDIT, json!({"path": "f"})).await;
+    world.write("repo/f", "3\n");
+    assert_eq!(details(&slow, "c2", false).await, None);
+    let note = json!([{"path": "f", "note": texts::NOTE_ALONGSIDE}]);
+    assert_eq!(
+        details(&instance, "c3", false).await.expect("details")["diffs"],
+        note
+    );
+}
+
+/// Work that is prompt at first and late from the second job on.
+struct Tiring(std::sync::atomic::AtomicBool);
+
+impl Work for Tiring {
+    fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        let tired = self.0.swap(true, std::sync::atomic::Ordering::SeqCst);
+        Late(if tired {
+            Duration::from_secs(60)
+        } else {
+            Duration::ZERO
+        })
+        .run(job)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn e4_o09_a_comparison_over_its_budget_leaves_a_note() {
+    let mut world = World::new();
+    world.work = Arc::new(Tiring(false.into()));
+    let instance = ready(&mut world);
+    world.write("repo/f", "1\n");
+    begin(&world, &instance, "c1", EDIT, json!({"path": "f"})).await;
+    world.write("repo/f", "2\n");
+    let started = Instant::now();
+    let details = details(&instance, "c1", false).await.expect("details");
+    assert_eq!(started.elapsed(), Duration::from_millis(50));
+    assert_eq!(
+        details["diffs"],
+        json!([{"path": "f", "note": texts::NOTE_COSTLY}])
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adapter::{Block, HookEnd};
+use adapter::{Block, HookEnd, ToolFact};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -217,4 +217,31 @@ async fn o11_odd_inputs_reach_the_hook_as_json() {
         );
     }
     assert_eq!(world.hook.envelopes().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn h7_graph_tools_that_are_hidden_leave_nothing_to_use_instead() {
+    let mut world = World::new();
+    let hidden = ToolFact {
+        name: "mcp__gortex__search".to_owned(),
+        exposure: Some("hidden".to_owned()),
+    };
+    world.host.0.lock().expect("lock").tools = Some(vec![hidden]);
+    let instance = world.instance();
+    world.start(&instance);
+    instance.before_agent_start(world.turn()).await;
+    world.hook.answer(&json!({"block": true, "reason": "R"}));
+    assert_eq!(
+        instance
+            .tool_call(world.call("c1", "read", json!({"path": "a"})))
+            .await,
+        None
+    );
+    world.list("mcp__gortex__read");
+    assert_eq!(
+        instance
+            .tool_call(world.call("c2", "read", json!({"path": "a"})))
+            .await,
+        block("R")
+    );
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use adapter::{
     Caps, CommandFact, Environment, HiddenMessage, HookAsk, HookEnd, HookPort, HookReport, Host,
     InlineWork, Instance, Level, Log, Ports, Registration, SessionFacts, ToolCallFacts, ToolFact,
-    ToolResultFacts, TurnFacts, WriteTable,
+    ToolResultFacts, TurnFacts, Work, WriteTable,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -132,6 +132,7 @@ pub struct World {
     pub hook: FakeHook,
     pub log: FakeLog,
     pub writes: Arc<WriteTable>,
+    pub work: Arc<dyn Work>,
     pub commands: Vec<CommandFact>,
     /// What the fake Pi answers a registration.
     pub refusal: Option<String>,
@@ -158,6 +159,7 @@ impl World {
             hook: FakeHook::default(),
             log: FakeLog::default(),
             writes: Arc::default(),
+            work: Arc::new(InlineWork),
             commands: vec![CommandFact {
                 name: "mcp".to_owned(),
                 source_path: "builtin:mcp".to_owned(),
@@ -201,7 +203,7 @@ impl World {
             hook: Arc::new(self.hook.clone()),
             writes: Arc::clone(&self.writes),
             log: Arc::new(self.log.clone()),
-            work: Arc::new(InlineWork),
+            work: Arc::clone(&self.work),
         };
         Instance::new(self.environment.clone(), ports, Caps::default())
     }
