@@ -102,7 +102,8 @@ impl<'a> Script<'a> {
         } else {
             &self.old
         };
-        text.get(part.start..part.start + part.len)
+        text.get(part.start..)
+            .and_then(|rest| rest.get(..part.len))
             .unwrap_or_default()
     }
 
@@ -116,7 +117,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Gives equal lines equal numbers, so that the search compares integers.
+/// Gives equal lines equal numbers, so that the search compares integers. The map is only looked up in, never walked.
 fn intern<'a>(lines: &[&'a str], ids: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     lines
         .iter()

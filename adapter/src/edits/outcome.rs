@@ -217,6 +217,12 @@ mod tests {
                 "patch": patch, "diff": "-1 x\n+1 y", "firstChangedLine": 1,
             }))
         );
+        // Two files changed, though only one could be shown.
+        let noted = merge_details(None, &[one.clone(), Entry::note("b", "n")]).expect("details");
+        assert_eq!(
+            (noted.get("diff"), noted["patch"].as_str()),
+            (None, Some(patch))
+        );
         let two = entry("b", "", "z").expect("change");
         let merged = merge_details(None, &[one, two]).expect("details");
         assert_eq!(
