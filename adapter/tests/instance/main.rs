@@ -5,4 +5,5 @@ mod configuration;
 mod diffs;
 mod hook;
 mod readiness;
+mod whole;
 mod world;
