@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -129,6 +130,7 @@ impl Host {
             stored: Mutex::default(),
             stderr: Mutex::default(),
             servers_up: Mutex::default(),
+            client_loaded: AtomicBool::new(false),
         });
         let (end, ended) = watch::channel(None);
         let run = rpc::run(shared.clone(), commands, end);
@@ -198,6 +200,7 @@ pub(crate) struct Shared {
     pub(crate) stored: Mutex<BTreeMap<String, History>>,
     stderr: Mutex<Vec<String>>,
     servers_up: Mutex<Vec<String>>,
+    client_loaded: AtomicBool,
 }
 
 impl Shared {
@@ -253,6 +256,15 @@ impl Shared {
         if let Some(index) = up.iter().position(|known| known == name) {
             up.remove(index);
         }
+    }
+
+    /// Whether the MCP client was loaded once; a module stays loaded over all sessions.
+    pub(crate) fn client_is_loaded(&self) -> bool {
+        self.client_loaded.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_client_loaded(&self) {
+        self.client_loaded.store(true, Ordering::Relaxed);
     }
 
     /// The exit as it stands now.

@@ -310,6 +310,10 @@ fn listed(values: &[Value]) -> String {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "JSON literals read better without a borrow"
+)]
 mod tests {
     use super::*;
     use crate::tool::{Execution, Exposure};

@@ -1,15 +1,33 @@
 //! Pi's built-in extensions: the MCP support, which connects servers, and what is only there to be listed.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `manager` | the MCP support as an extension: which servers there are, and its handlers |
+//! | `changes` | registrations during a session |
+//! | `link` | one server's connection, its state, its stop |
+//! | `tool` | a server's tools in the registry |
+//! | `section` | the part of the prompt that lists servers |
+//! | `status` | what `/mcp` and the notices say |
+//! | `settings` | `mcp.json` |
+//! | `reaching` | `codemode` and `tool_search`, listed only |
 
+mod changes;
+mod link;
+mod manager;
 mod reaching;
+mod section;
+mod settings;
+mod status;
+mod tool;
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+pub(crate) use manager::Mcp;
 pub(crate) use reaching::reaching_tools;
 
 use crate::extension::{Extension, Thrown};
-use crate::host::Shared;
 use crate::instance::{Command, Pi};
 
 /// Whether the built-in MCP support is loaded.
@@ -33,40 +51,20 @@ impl Extension for Llama {
     fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
         Box::pin(async move {
             let handler = Arc::new(|_, _| -> BoxFuture<'static, Result<(), Thrown>> {
-                Box::pin(async { Err(Thrown::error("/llama is not modelled")) })
+                Box::pin(async {
+                    Err(Thrown::error(
+                        "/llama is not modelled by the simulated host",
+                    ))
+                })
             });
+            let description = Some("Manage llama.cpp router models".to_owned());
             pi.register_command(
                 "llama",
                 Command {
-                    description: Some("Manage llama.cpp router models".into()),
+                    description,
                     handler,
                 },
             )
-        })
-    }
-}
-
-/// The extension that connects MCP servers.
-pub(crate) struct Mcp {
-    host: Arc<Shared>,
-}
-
-impl Mcp {
-    pub(crate) fn new(host: &Arc<Shared>) -> Self {
-        Self { host: host.clone() }
-    }
-}
-
-impl Extension for Mcp {
-    fn path(&self) -> String {
-        "builtin:mcp".to_owned()
-    }
-
-    fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
-        let _ = &self.host;
-        Box::pin(async move {
-            let _ = pi;
-            Ok(())
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Emitting: handlers run one at a time, each awaited, over a snapshot (pi-host.md 2).
 
-use std::task::{Context, Poll};
+use std::task::Context;
 
 use futures::future::FutureExt;
 use futures::task::noop_waker_ref;
@@ -90,7 +90,10 @@ impl Instance {
             me.emit(event).await;
         }
         .boxed();
-        if let Poll::Pending = rest.poll_unpin(&mut Context::from_waker(noop_waker_ref())) {
+        if rest
+            .poll_unpin(&mut Context::from_waker(noop_waker_ref()))
+            .is_pending()
+        {
             // The first poll left no waker behind; spawning polls again, with one.
             host.spawn("handlers of a detached event", rest);
         }

@@ -29,7 +29,7 @@ pub(crate) async fn run(
             return;
         }
     };
-    let session = Session::new(&host, new_history(&host, None), instance);
+    let session = Session::new(&host, new_history(&host, None), &instance);
     host.set_session(&session);
     replace::bind(
         &session,

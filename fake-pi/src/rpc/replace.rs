@@ -90,7 +90,7 @@ pub(crate) async fn replace(host: &Arc<Shared>, replacement: Replacement) -> Res
     let instance = Instance::load(host)
         .await
         .map_err(|failure| failure.text())?;
-    let next = Session::new(host, next, instance);
+    let next = Session::new(host, next, &instance);
     host.set_session(&next);
     let mut start = json!({"type": "session_start", "reason": replacement.reason()});
     if let Some(previous) = previous {

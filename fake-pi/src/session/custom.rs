@@ -15,7 +15,7 @@ impl Session {
         for member in ["customType", "content", "display", "details"] {
             match message.get(member) {
                 Some(value) if !(member == "content" && value.is_null()) => {
-                    made[member] = value.clone()
+                    made[member] = value.clone();
                 }
                 _ if member == "content" => made[member] = Value::Array(Vec::new()),
                 _ => {}

@@ -77,7 +77,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// A session over `history`, served by `instance`, which it binds.
-    pub(crate) fn new(host: &Arc<Shared>, history: History, instance: Arc<Instance>) -> Arc<Self> {
+    pub(crate) fn new(host: &Arc<Shared>, history: History, instance: &Arc<Instance>) -> Arc<Self> {
         let own_tools = own_tools(host);
         let session = Arc::new(Self {
             host: host.clone(),

@@ -78,8 +78,8 @@ impl Session {
         if self.is_running() {
             match prompt.behavior.as_deref() {
                 None => return Err(BUSY.to_owned()),
-                Some("followUp") => self.queue_prompt(&text, images, Delivery::FollowUp),
-                Some(_) => self.queue_prompt(&text, images, Delivery::Steer),
+                Some("followUp") => self.queue_prompt(&text, images.as_ref(), Delivery::FollowUp),
+                Some(_) => self.queue_prompt(&text, images.as_ref(), Delivery::Steer),
             }
             told(Disposition::Queued);
             return Ok(());
@@ -136,14 +136,14 @@ impl Session {
         {
             Judged::Handled => Ok(Disposition::Handled),
             Judged::Continue { text, images } => {
-                self.queue_prompt(&text, images, delivery);
+                self.queue_prompt(&text, images.as_ref(), delivery);
                 Ok(Disposition::Queued)
             }
         }
     }
 
-    fn queue_prompt(&self, text: &str, images: Option<Value>, delivery: Delivery) {
-        let message = self.user_message(text, images.as_ref());
+    fn queue_prompt(&self, text: &str, images: Option<&Value>, delivery: Delivery) {
+        let message = self.user_message(text, images);
         let update = {
             let queue = &mut self.state().queue;
             if delivery == Delivery::FollowUp {

@@ -1,0 +1,451 @@
+//! The MCP support as an extension: it connects servers beside the session and tells the model of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared, join_all};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::link::Link;
+use super::section::{self, SECTION};
+use super::settings::{self, Configured, Settings};
+use super::tool::ServerTool;
+use crate::extension::{Event, Extension, Handler, Thrown, lock};
+use crate::host;
+use crate::instance::{Command, Ctx, Pi};
+use crate::mcp::{McpExposure, ServerConfig, ToolNames};
+
+/// How long the first prompt waits for servers with declared tools (pi-host.md 4.5).
+const STARTUP_WAIT: Duration = Duration::from_secs(10);
+/// What loading the MCP client takes the first time: children appear about 0.1 s after `session_start`, when a prompt
+/// that came at once is already in `before_agent_start` (pi-host.md 1.1).
+const FIRST_LOAD: Duration = Duration::from_millis(100);
+
+/// Settles when an attempt to connect did, either way.
+pub(super) type Ready = Shared<BoxFuture<'static, ()>>;
+
+/// One server that is to be connected.
+pub(super) struct Server {
+    pub(super) config: ServerConfig,
+    /// Whether an extension registered it.
+    pub(super) is_registered: bool,
+    link: Mutex<Option<Arc<Link>>>,
+    ready: Mutex<Option<Ready>>,
+}
+
+impl Server {
+    pub(super) fn new(config: ServerConfig, is_registered: bool) -> Arc<Self> {
+        Arc::new(Self {
+            config,
+            is_registered,
+            link: Mutex::default(),
+            ready: Mutex::default(),
+        })
+    }
+
+    /// Its connection, once one was tried.
+    pub(super) fn link(&self) -> Option<Arc<Link>> {
+        lock(&self.link).clone()
+    }
+
+    pub(super) fn is_linked(&self, link: &Arc<Link>) -> bool {
+        lock(&self.link)
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, link))
+    }
+
+    fn ready(&self) -> Option<Ready> {
+        lock(&self.ready).clone()
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Inner {
+    pub(super) servers: Vec<Arc<Server>>,
+    pub(super) configured: Vec<Configured>,
+    config_errors: Vec<String>,
+    pub(super) overridden: Vec<String>,
+    auto_enable_codemode: bool,
+    warned_unreachable: bool,
+    /// Whether a prompt waited for the start already.
+    waited: bool,
+    names: ToolNames,
+    tools: BTreeMap<String, Vec<ServerTool>>,
+    /// Settles when all connections of the session's start did.
+    started: Option<Ready>,
+    /// The life of the session; work that outlives it is dropped. None before `session_start`.
+    pub(super) life: Option<CancellationToken>,
+}
+
+/// The state of the MCP support in one instance.
+pub(super) struct Manager {
+    me: Weak<Manager>,
+    pub(super) host: Arc<host::Shared>,
+    pub(super) pi: Pi,
+    pub(super) inner: Mutex<Inner>,
+}
+
+/// The extension that connects MCP servers.
+pub(crate) struct Mcp {
+    host: Arc<host::Shared>,
+}
+
+impl Mcp {
+    pub(crate) fn new(host: &Arc<host::Shared>) -> Self {
+        Self { host: host.clone() }
+    }
+}
+
+/// A handler of the manager: called when the event comes, so that its synchronous part is the caller's.
+fn handler(
+    manager: &Arc<Manager>,
+    handle: impl Fn(Arc<Manager>, Event, Ctx) -> BoxFuture<'static, ()> + Send + Sync + 'static,
+) -> Handler {
+    let manager = manager.clone();
+    Arc::new(move |event, ctx| {
+        let rest = handle(manager.clone(), event, ctx);
+        Box::pin(async move {
+            rest.await;
+            Ok(serde_json::Value::Null)
+        })
+    })
+}
+
+impl Extension for Mcp {
+    fn path(&self) -> String {
+        "builtin:mcp".to_owned()
+    }
+
+    fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
+        let host = self.host.clone();
+        let manager = Arc::new_cyclic(|me| Manager {
+            me: me.clone(),
+            host,
+            pi: pi.clone(),
+            inner: Mutex::default(),
+        });
+        Box::pin(async move {
+            pi.on(
+                "session_start",
+                handler(&manager, |manager, _, ctx| {
+                    manager.start(&ctx);
+                    Box::pin(async {})
+                }),
+            )?;
+            pi.on(
+                "before_agent_start",
+                handler(&manager, |manager, event, ctx| {
+                    Box::pin(async move {
+                        manager.wait_for_direct(&ctx).await;
+                        manager.list_servers(&event);
+                    })
+                }),
+            )?;
+            pi.on(
+                "tool_call",
+                handler(&manager, |manager, event, ctx| {
+                    Box::pin(async move { manager.wait_for_owner(&event, &ctx).await })
+                }),
+            )?;
+            pi.on(
+                "mcp_servers_change",
+                handler(&manager, |manager, _, ctx| manager.change(ctx)),
+            )?;
+            pi.on(
+                "session_shutdown",
+                handler(&manager, |manager, _, _| manager.stop()),
+            )?;
+            let run = manager.clone();
+            let handler = Arc::new(
+                move |arguments: String, ctx: Ctx| -> BoxFuture<'static, Result<(), Thrown>> {
+                    let manager = run.clone();
+                    Box::pin(async move { manager.command(&arguments, &ctx).await })
+                },
+            );
+            let description = Some(
+                "Manage MCP servers: sign in, reconnect, enable or disable, and change exposure"
+                    .to_owned(),
+            );
+            pi.register_command(
+                "mcp",
+                Command {
+                    description,
+                    handler,
+                },
+            )
+        })
+    }
+}
+
+impl Manager {
+    pub(super) fn servers(&self) -> Vec<Arc<Server>> {
+        lock(&self.inner).servers.clone()
+    }
+
+    pub(super) fn server(&self, name: &str) -> Option<Arc<Server>> {
+        lock(&self.inner)
+            .servers
+            .iter()
+            .find(|server| server.config.name == name)
+            .cloned()
+    }
+
+    pub(super) fn config_errors(&self) -> Vec<String> {
+        lock(&self.inner).config_errors.clone()
+    }
+
+    pub(super) fn overridden(&self) -> Vec<String> {
+        lock(&self.inner).overridden.clone()
+    }
+
+    pub(super) fn assign_names(&self, server: &str, tools: &[&str]) -> Vec<String> {
+        lock(&self.inner).names.assign(server, tools)
+    }
+
+    /// Notes what a server offers now and gives what it offered before.
+    pub(super) fn replace_tools(&self, server: &str, tools: Vec<ServerTool>) -> Vec<ServerTool> {
+        lock(&self.inner)
+            .tools
+            .insert(server.to_owned(), tools)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn register(&self, tool: ServerTool) {
+        // A replaced session takes no tools.
+        let _ = self.pi.register_tool(Arc::new(tool));
+    }
+
+    /// `session_start`: takes up what `mcp.json` and the extensions say and starts connecting, beside the session.
+    fn start(self: &Arc<Self>, ctx: &Ctx) {
+        let options = &self.host.options;
+        let project = options.project_trusted.then_some(options.cwd.as_path());
+        let Settings {
+            servers,
+            errors,
+            auto_enable_codemode,
+        } = settings::load(&options.agent_dir, project);
+        let life = CancellationToken::new();
+        {
+            let mut inner = lock(&self.inner);
+            inner.auto_enable_codemode = auto_enable_codemode;
+            inner.warned_unreachable = false;
+            inner.waited = false;
+            inner.config_errors = errors;
+            inner.configured = servers;
+            inner.life = Some(life.clone());
+        }
+        let registered = self.registered();
+        let enabled: Vec<Arc<Server>> = {
+            let mut inner = lock(&self.inner);
+            let configured = inner
+                .configured
+                .iter()
+                .map(|server| Server::new(server.config.clone(), false));
+            inner.servers = configured.chain(registered).collect();
+            inner
+                .servers
+                .iter()
+                .filter(|server| server.config.enabled)
+                .cloned()
+                .collect()
+        };
+        self.activate_reaching(ctx);
+        if enabled.is_empty() {
+            self.report_problems(ctx, None);
+            return;
+        }
+        let all: Vec<Ready> = enabled.iter().map(|server| self.connect(server)).collect();
+        let (manager, ctx) = (self.clone(), ctx.clone());
+        let started = async move {
+            join_all(all).await;
+            if !life.is_cancelled() {
+                manager.report_problems(&ctx, None);
+            }
+        };
+        let started = started.boxed().shared();
+        lock(&self.inner).started = Some(started.clone());
+        self.host.spawn("start of MCP servers", started);
+    }
+
+    /// Starts connecting a server beside everything else.
+    pub(super) fn connect(self: &Arc<Self>, server: &Arc<Server>) -> Ready {
+        let (manager, connecting) = (self.clone(), server.clone());
+        let life = lock(&self.inner).life.clone().unwrap_or_default();
+        let ready = async move {
+            manager.load_client().await;
+            let current = manager
+                .servers()
+                .iter()
+                .any(|known| Arc::ptr_eq(known, &connecting));
+            if life.is_cancelled() || !current {
+                return;
+            }
+            let link = Link::new(connecting.config.clone(), manager.me.clone());
+            *lock(&connecting.link) = Some(link.clone());
+            // The outcome is in the link's state.
+            let _ = link.connection().await;
+        };
+        let ready = ready.boxed().shared();
+        *lock(&server.ready) = Some(ready.clone());
+        self.host
+            .spawn("connection of an MCP server", ready.clone());
+        ready
+    }
+
+    /// The client is loaded only when a server needs it, and then stays.
+    async fn load_client(&self) {
+        if self.host.client_is_loaded() {
+            tokio::task::yield_now().await;
+        } else {
+            sleep(FIRST_LOAD).await;
+            self.host.set_client_loaded();
+        }
+    }
+
+    /// Waits until the connections of the start settled.
+    pub(super) async fn wait_started(&self) {
+        let started = lock(&self.inner).started.clone();
+        if let Some(started) = started {
+            started.await;
+        }
+    }
+
+    /// Holds the first prompt for servers whose tools are to be declared in it.
+    async fn wait_for_direct(&self, ctx: &Ctx) {
+        let ready: Vec<Ready> = {
+            let mut inner = lock(&self.inner);
+            if std::mem::replace(&mut inner.waited, true) {
+                return;
+            }
+            let direct = inner.servers.iter().filter(|server| {
+                server.config.enabled
+                    && section::exposures(&server.config).contains(&McpExposure::Direct)
+            });
+            direct.filter_map(|server| server.ready()).collect()
+        };
+        if ready.is_empty() || timeout(STARTUP_WAIT, join_all(ready)).await.is_ok() {
+            return;
+        }
+        let text = "MCP servers are still connecting; their tools become available once connected.";
+        // A session that was replaced meanwhile has nobody to tell.
+        let _ = ctx.notify(text, Some("info"));
+    }
+
+    /// Lists the servers whose tools are not declared in the run's prompt.
+    fn list_servers(&self, event: &Event) {
+        let servers: Vec<_> = self
+            .servers()
+            .iter()
+            .map(|server| {
+                (
+                    server.config.clone(),
+                    server.link().and_then(|link| link.instructions()),
+                )
+            })
+            .collect();
+        let text = section::render(&servers);
+        event.edit("systemPromptOptions", |options| {
+            let Some(sections) = options
+                .get_mut("sections")
+                .and_then(serde_json::Value::as_object_mut)
+            else {
+                return;
+            };
+            match text {
+                Some(text) => drop(sections.insert(SECTION.to_owned(), text.into())),
+                None => drop(sections.shift_remove(SECTION)),
+            }
+        });
+    }
+
+    /// Holds a call to a server that is just being connected, until it is or the run is aborted.
+    async fn wait_for_owner(&self, event: &Event, ctx: &Ctx) {
+        let called = event.get("toolName").unwrap_or_default();
+        let owner = {
+            let inner = lock(&self.inner);
+            let mut tools = inner.tools.values().flatten();
+            tools
+                .find(|tool| called == tool.name())
+                .map(|tool| tool.server().to_owned())
+        };
+        let abort = ctx.signal().ok().flatten().unwrap_or_default();
+        // A server that is connected anew while the call waits is waited for too.
+        let mut seen: Option<Ready> = None;
+        while let Some(ready) = owner
+            .as_deref()
+            .and_then(|name| self.server(name))
+            .and_then(|server| server.ready())
+        {
+            if abort.is_cancelled() || seen.as_ref().is_some_and(|known| known.ptr_eq(&ready)) {
+                return;
+            }
+            tokio::select! {
+                biased;
+                () = abort.cancelled() => return,
+                () = ready.clone() => seen = Some(ready),
+            }
+        }
+    }
+
+    /// Declares the tool through which undeclared ones are reached, or says once that nothing reaches them.
+    pub(super) fn activate_reaching(&self, ctx: &Ctx) {
+        let (needs, auto) = {
+            let inner = lock(&self.inner);
+            let enabled = inner.servers.iter().filter(|server| server.config.enabled);
+            let needs: Vec<McpExposure> = enabled
+                .flat_map(|server| section::exposures(&server.config))
+                .collect();
+            (needs, inner.auto_enable_codemode)
+        };
+        let (by_script, by_search) = (
+            needs.contains(&McpExposure::Codemode),
+            needs.contains(&McpExposure::Deferred),
+        );
+        if !by_script && !by_search {
+            return;
+        }
+        let Ok(mut active) = self.pi.get_active_tools() else {
+            return;
+        };
+        let before = active.len();
+        for (needed, name) in [(by_script && auto, "codemode"), (by_search, "tool_search")] {
+            if needed && !active.iter().any(|known| known == name) {
+                active.push(name.to_owned());
+            }
+        }
+        if active.len() > before {
+            // Checked to be current just above.
+            let _ = self.pi.set_active_tools(&active);
+        }
+        if active
+            .iter()
+            .any(|name| name == "codemode" || name == "tool_search")
+        {
+            return;
+        }
+        if !std::mem::replace(&mut lock(&self.inner).warned_unreachable, true) {
+            let text = "MCP tools are only reachable from the codemode or tool_search tool, but neither is active \
+                        (autoEnableCodemode is false); they cannot be called.";
+            // As above.
+            let _ = ctx.notify(text, Some("warning"));
+        }
+    }
+
+    /// `session_shutdown`: stops every server and waits until all are down.
+    fn stop(&self) -> BoxFuture<'static, ()> {
+        let (life, servers) = {
+            let mut inner = lock(&self.inner);
+            (inner.life.clone(), std::mem::take(&mut inner.servers))
+        };
+        if let Some(life) = life {
+            life.cancel();
+        }
+        let links: Vec<Arc<Link>> = servers.iter().filter_map(|server| server.link()).collect();
+        Box::pin(async move {
+            join_all(links.iter().map(|link| link.close())).await;
+        })
+    }
+}
