@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::result::{ResultOptions, save};
+use super::result::ResultOptions;
+use crate::tools::output_file;
+use crate::tools::truncation::size_text;
 
 /// A text block.
 pub(super) fn text(text: impl Into<Value>) -> Value {
@@ -44,7 +46,10 @@ fn link(server: &str, block: &Value, options: &ResultOptions) -> String {
         .and_then(Value::as_str)
         .filter(|kind| !kind.is_empty())
         .map(str::to_owned);
-    let size = block.get("size").and_then(Value::as_f64).map(size_text);
+    let size = block
+        .get("size")
+        .and_then(Value::as_u64)
+        .map(|size| size_text(usize::try_from(size).unwrap_or(usize::MAX)));
     let facts: Vec<String> = kind.into_iter().chain(size).collect();
     let facts = if facts.is_empty() {
         String::new()
@@ -98,16 +103,12 @@ fn embedded(resource: &Value, options: &ResultOptions) -> Value {
         return text(String::from_utf8_lossy(&data));
     }
     let uri = shown(resource.get("uri"));
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a message is far below 2^53 bytes"
-    )]
     let facts = format!(
         "{}, {}",
         kind.unwrap_or("unknown type"),
-        size_text(data.len() as f64)
+        size_text(data.len())
     );
-    match save(&options.temp_dir, &extension_of(&uri), &data) {
+    match output_file::save(&options.temp_dir, "pi-mcp", &extension_of(&uri), &data) {
         Ok(path) => text(format!("[Binary resource {uri} ({facts}) saved to {path}]")),
         Err(reason) => text(format!(
             "[Binary resource {uri} ({facts}) could not be saved: {reason}]"
@@ -174,18 +175,6 @@ fn extension_of(uri: &str) -> String {
         .map_or_else(|| ".bin".to_owned(), |extension| format!(".{extension}"))
 }
 
-/// A size as Pi writes it.
-pub(crate) fn size_text(bytes: f64) -> String {
-    const KIB: f64 = 1024.0;
-    if bytes < KIB {
-        format!("{bytes}B")
-    } else if bytes < KIB * KIB {
-        format!("{:.1}KB", bytes / KIB)
-    } else {
-        format!("{:.1}MB", bytes / (KIB * KIB))
-    }
-}
-
 /// Decodes base64 as Node does: what is no digit is skipped, the URL alphabet counts too, padding ends it.
 fn from_base64(text: &str) -> Vec<u8> {
     let mut data = Vec::with_capacity(text.len() / 4 * 3);
@@ -227,12 +216,5 @@ mod tests {
         assert_eq!(extension_of("file:///a/b.tar.gz?x=.zip"), ".gz");
         assert_eq!(extension_of("x:y"), ".bin");
         assert_eq!(extension_of("a.verylongextension"), ".bin");
-    }
-
-    #[test]
-    fn sizes_are_rounded() {
-        assert_eq!(size_text(1023.0), "1023B");
-        assert_eq!(size_text(1536.0), "1.5KB");
-        assert_eq!(size_text(3.0 * 1024.0 * 1024.0), "3.0MB");
     }
 }

@@ -82,7 +82,6 @@ impl Exchange {
                     Ok(Err(ServiceError::McpError(error))) => Err(error.message.into_owned()),
                     Ok(Ok(_) | Err(_)) | Err(_) => Err(CLOSED.into()),
                 },
-                () = self.closed.cancelled() => return Err(CLOSED.into()),
                 () = abort.cancelled() => break ("MCP request aborted".to_owned(), ABORT_REASON),
                 () = until(deadline) => break (timed_out(limit), "Request timed out"),
             }

@@ -1,21 +1,15 @@
 //! The result of a call in the form that the model reads, and that scripts get (pi-host.md 4.8).
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::block;
 use crate::tool::{ToolError, ToolOutput};
+use crate::tools::output_file;
 
 /// Bytes of text that the model reads at most; beyond them the middle is cut out.
 const MAX_BYTES: usize = 20 * 1024;
-
-/// Tries to find a free name for an output file.
-const MAX_TRIES: u32 = 1000;
 
 /// What the conversion depends on.
 #[derive(Debug, Clone)]
@@ -113,7 +107,8 @@ fn cut(content: &[Value], temp_dir: &Path) -> Option<Cut> {
     let removed = full[head.len()..full.len() - tail.len()].chars().count();
     let lines = full.split('\n').count() - usize::from(full.ends_with('\n'));
     let tokens = full.len().div_ceil(4);
-    let (place, full_output) = match save(temp_dir, ".txt", full.as_bytes()) {
+    let (place, full_output) = match output_file::save(temp_dir, "pi-mcp", ".txt", full.as_bytes())
+    {
         Ok(path) => (
             format!("[Full output: {path} (read it with offset/limit)]"),
             Some(path),
@@ -125,37 +120,4 @@ fn cut(content: &[Value], temp_dir: &Path) -> Option<Cut> {
          {head}…{removed} chars truncated…{tail}\n\n{place}"
     );
     Some(Cut { text, full_output })
-}
-
-/// Keeps `data` in a new file `pi-mcp-<16 hex digits>` that only the user may read; returns its path.
-///
-/// The digits are Pi's chance; here they come from the data, so that two runs name the same file.
-pub(super) fn save(temp_dir: &Path, extension: &str, data: &[u8]) -> Result<String, String> {
-    for attempt in 0..MAX_TRIES {
-        let digest = Sha256::new()
-            .chain_update(data)
-            .chain_update(attempt.to_be_bytes())
-            .finalize();
-        let digits: String = digest
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let path = temp_dir.join(format!("pi-mcp-{digits}{extension}"));
-        // Never through a link that somebody else placed there.
-        match OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-        {
-            Ok(mut file) => {
-                file.write_all(data).map_err(|error| error.to_string())?;
-                return Ok(path.to_string_lossy().into_owned());
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-    Err("no free name for the file".into())
 }

@@ -1,9 +1,50 @@
-//! Pi's built-in tools: what they declare, what they answer, and how they fail (pi-host.md 13).
+//! Pi's built-in tools: what they declare, what they answer, and how they fail (pi-host.md 1.4, 9, 13).
+//!
+//! They work on real files and start real programs, on the spot: while one works, the simulated time stands still. Only
+//! a `sleep` inside `bash` lets time pass (`shell`).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `declare` | names, texts and parameters as the model sees them |
+//! | `read`, `write`, `edit`, `bash`, `powershell`, `grep`, `find`, `ls` | one tool each |
+//! | `matching` | where the texts of an edit are in a file |
+//! | `line_diff`, `display` | which lines changed, and how a change is shown |
+//! | `shell`, `search` | programs run on the spot |
+//! | `truncation` | output cut to what the model may read |
+//! | `output_file` | files that keep the rest |
+//! | `files`, `errno` | paths and errors as Node has them |
+//! | `reply` | results and arguments in common |
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::tool::Tool;
+
+mod bash;
+mod declare;
+mod display;
+mod edit;
+mod errno;
+mod files;
+mod find;
+mod grep;
+mod line_diff;
+mod ls;
+mod matching;
+pub(crate) mod output_file;
+mod powershell;
+mod read;
+mod reply;
+mod search;
+mod shell;
+#[cfg(test)]
+mod tests;
+pub(crate) mod truncation;
+mod write;
+
+pub use search::SearchPrograms;
 
 /// The tools that are active in a new session; the others are listed only.
 pub const ACTIVE: [&str; 4] = ["read", "bash", "edit", "write"];
@@ -17,8 +58,45 @@ pub struct ToolOptions {
     pub temp_dir: PathBuf,
 }
 
+/// The built-in tools without search programs: `grep` and `find` fail as on an offline host that lacks them.
+#[must_use]
+pub fn builtin(options: &ToolOptions) -> Vec<Arc<dyn Tool>> {
+    builtin_with(options, &SearchPrograms::default())
+}
+
 /// The built-in tools, in Pi's order.
 #[must_use]
-pub fn builtin(_options: &ToolOptions) -> Vec<Arc<dyn Tool>> {
-    Vec::new()
+pub fn builtin_with(options: &ToolOptions, programs: &SearchPrograms) -> Vec<Arc<dyn Tool>> {
+    let folders = reply::Folders {
+        home: options.home.clone(),
+        temp_dir: options.temp_dir.clone(),
+    };
+    let (ripgrep, fd) = (programs.ripgrep.clone(), programs.fd.clone());
+    vec![
+        Arc::new(read::Read(folders.clone())),
+        Arc::new(bash::Bash(folders.clone())),
+        Arc::new(powershell::PowerShell),
+        Arc::new(edit::Edit(folders.clone())),
+        Arc::new(write::Write(folders.clone())),
+        Arc::new(grep::Grep {
+            folders: folders.clone(),
+            program: ripgrep,
+        }),
+        Arc::new(find::Find {
+            folders: folders.clone(),
+            program: fd,
+        }),
+        Arc::new(ls::Ls(folders)),
+    ]
+}
+
+/// The arguments of a built-in tool as Pi reads them before it checks them. Only `edit` takes other forms than it
+/// declares.
+#[must_use]
+pub fn prepare(tool: &str, input: Value) -> Value {
+    if tool == "edit" {
+        edit::prepare(input)
+    } else {
+        input
+    }
 }
