@@ -354,7 +354,7 @@ mod tests {
             schema(),
             json!({"path": "x", "content": [], "edits": [{"oldText": {}}]}),
         )
-        .unwrap_err();
+        .expect_err("two faults");
         assert!(error.contains("  - content: expected string, got array\n  - edits.0.oldText: expected string, got object\n"), "{error}");
     }
 

@@ -1,0 +1,233 @@
+//! Servers as Pi connects them, as pi-host.md 4 observed it.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test ends where its script is not kept"
+)]
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use fake_pi::{ModelReply, Pi};
+use serde_json::{Value, json};
+use support::fixtures::{server, with_server};
+use support::server::Behaviour;
+use support::{Stage, call, extension, play, sync};
+
+fn direct(command: &str) -> Value {
+    json!({"command": command, "exposure": "direct"})
+}
+
+/// Section 4.5, trace 04-startup-wait-10s.
+#[test]
+fn the_first_prompt_waits_ten_seconds_for_declared_tools_and_the_second_not_at_all() {
+    play(async {
+        let mut stage = Stage::new(vec![with_server()], vec![]);
+        stage.servers.add(
+            "srv",
+            Behaviour {
+                start: Duration::from_secs(15),
+                ..server()
+            },
+        );
+        let started = tokio::time::Instant::now();
+        stage.prompt("one").await;
+        assert_eq!(started.elapsed().as_secs(), 10);
+        let notice = stage.of_type("extension_ui_request").pop().unwrap();
+        assert_eq!(
+            (&notice["message"], &notice["notifyType"]),
+            (
+                &json!(
+                    "MCP servers are still connecting; their tools become available once connected."
+                ),
+                &json!("info")
+            )
+        );
+        stage.prompt("two").await;
+        assert_eq!(started.elapsed().as_secs(), 10);
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        stage.prompt("three").await;
+        let own = ["read", "bash", "edit", "write"];
+        let tools = stage.model.tools();
+        assert_eq!(
+            tools[1]
+                .iter()
+                .filter(|name| !own.contains(&name.as_str()))
+                .count(),
+            0
+        );
+        assert_eq!(
+            tools[2]
+                .iter()
+                .filter(|name| name.starts_with("mcp__s__"))
+                .count(),
+            3
+        );
+        stage.end().await;
+    });
+}
+
+/// Section 4.6: one notice when all attempts settled; a failure ends the wait.
+#[test]
+fn servers_that_fail_are_told_of_once() {
+    play(async {
+        let registrant = extension("r.ts", |pi| {
+            for (name, command) in [("gone", "nowhere"), ("dead", "dies"), ("fine", "srv")] {
+                pi.register_mcp_server(&json!(name), &direct(command))?;
+            }
+            Ok(())
+        });
+        let mut stage = Stage::new(vec![registrant], vec![]);
+        stage.servers.add("srv", server());
+        stage.servers.add(
+            "dies",
+            Behaviour {
+                dies: Some("fatal: no daemon\n"),
+                ..server()
+            },
+        );
+        stage.prompt("hi").await;
+        let notices: Vec<_> = stage
+            .of_type("extension_ui_request")
+            .iter()
+            .map(|one| one["message"].clone())
+            .collect();
+        assert_eq!(
+            notices,
+            [
+                "MCP servers need attention:\n  gone: failed: spawn nowhere ENOENT\n  dead: failed: MCP connection closed\nRun \
+              /mcp to fix."
+            ]
+        );
+        stage
+            .ask(json!({"type": "prompt", "message": "/mcp"}))
+            .await;
+        assert_eq!(
+            stage.of_type("extension_ui_request").pop().unwrap()["message"],
+            "gone: failed (direct)\n    spawn nowhere ENOENT\ndead: failed (direct)\n    MCP connection closed\n    fatal: no \
+             daemon\nfine: connected, 3 tools (direct)"
+        );
+        stage
+            .ask(json!({"type": "prompt", "message": "/mcp reconnect nosuch"}))
+            .await;
+        assert_eq!(
+            stage.of_type("extension_ui_request").pop().unwrap()["message"],
+            "No MCP server named \"nosuch\"."
+        );
+        stage.end().await;
+    });
+}
+
+/// Section 1.1, trace 05-register-in-before-agent-start: ours runs before the connector's, so that very prompt waits.
+#[test]
+fn a_server_registered_in_before_agent_start_is_waited_for() {
+    play(async {
+        let registrant = extension("r.ts", |pi| {
+            let own = pi.clone();
+            pi.on(
+                "before_agent_start",
+                sync(move |_, _| {
+                    own.register_mcp_server(&json!("s"), &direct("srv"))?;
+                    Ok(Value::Null)
+                }),
+            )
+            .map(drop)
+        });
+        let mut stage = Stage::new(vec![registrant], vec![]);
+        stage.servers.add("srv", server());
+        stage.prompt("hi").await;
+        assert_eq!(
+            stage.model.tools()[0]
+                .iter()
+                .filter(|name| name.starts_with("mcp__s__"))
+                .count(),
+            3
+        );
+        stage.end().await;
+    });
+}
+
+/// Section 3.3, trace 16-reregister-inside-tool-call, and the unregistered server of 03-register-change-unregister.
+#[test]
+fn a_changed_or_withdrawn_server_fails_the_calls_to_it() {
+    play(async {
+        let pis: Arc<Mutex<Vec<Pi>>> = Arc::default();
+        let keep = pis.clone();
+        let registrant = extension("r.ts", move |pi| {
+            keep.lock().unwrap().push(pi.clone());
+            pi.register_mcp_server(&json!("s"), &direct("srv"))?;
+            let own = pi.clone();
+            pi.on(
+                "tool_call",
+                sync(move |event, _| {
+                    if event.get("toolCallId") == Some("c1".into()) {
+                        let changed = json!({"command": "srv", "exposure": "direct", "timeout": 9});
+                        own.register_mcp_server(&json!("s"), &changed)?;
+                    }
+                    Ok(Value::Null)
+                }),
+            )
+            .map(drop)
+        });
+        let one = |id: &str| ModelReply::calls(vec![call(id, "mcp__s__b", json!({}))]);
+        let mut stage = Stage::new(
+            vec![registrant],
+            vec![
+                one("c1"),
+                ModelReply::text("ok"),
+                one("c2"),
+                ModelReply::text("ok"),
+                one("c3"),
+            ],
+        );
+        stage.servers.add("srv", server());
+        stage.prompt("hi").await;
+        stage.prompt("again").await;
+        pis.lock().unwrap()[0].unregister_mcp_server("s").unwrap();
+        stage.prompt("last").await;
+        assert_eq!(
+            stage.tool_texts(),
+            [
+                "MCP server \"s\" is still starting.",
+                "b ok {}",
+                "Tool mcp__s__b not found"
+            ]
+        );
+        let starts = stage
+            .servers
+            .journal()
+            .iter()
+            .filter(|line| *line == "srv start")
+            .count();
+        assert_eq!(starts, 2);
+        stage.end().await;
+    });
+}
+
+/// Sections 4.2 and 4.3: other exposures are listed in the prompt and declare the tool that reaches them.
+#[test]
+fn undeclared_servers_are_listed_in_the_prompt() {
+    play(async {
+        let registrant = extension("r.ts", |pi| {
+            pi.register_mcp_server(
+                &json!("quiet"),
+                &json!({"command": "srv", "description": "Knows things."}),
+            )
+        });
+        let mut stage = Stage::new(vec![registrant], vec![]);
+        stage.servers.add("srv", server());
+        stage.prompt("hi").await;
+        assert_eq!(
+            stage.model.tools()[0],
+            ["read", "bash", "edit", "write", "codemode"]
+        );
+        assert_eq!(
+            stage.model.requests()[0]["messages"][0]["content"],
+            "<system prompt>\n\n<mcp_servers>\nMCP servers whose tools are not declared to you. Call the tools of `codemode` \
+             servers from codemode scripts.\n- mcp__quiet (codemode): Knows things.\n</mcp_servers>"
+        );
+        stage.end().await;
+    });
+}
