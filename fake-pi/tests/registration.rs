@@ -78,7 +78,7 @@ fn names_belong_to_the_extension_that_registered_them_first() {
             .map(drop)
         });
         let stage = Stage::with(vec![owner, other], vec![], |options| {
-            options.connector = Connector::Absent
+            options.connector = Connector::Absent;
         });
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(
@@ -181,7 +181,7 @@ fn without_a_connector_each_server_is_reported_once() {
                 .map(drop)
             });
             let mut stage = Stage::with(vec![registrant], vec![], |options| {
-                options.connector = Connector::Absent
+                options.connector = Connector::Absent;
             });
             stage.prompt("hi").await;
             let errors = stage.of_type("extension_error");
@@ -258,7 +258,7 @@ fn configured_servers_win_over_registered_ones() {
         .unwrap();
         let agent_dir = folder.path().to_path_buf();
         let mut stage = Stage::with(vec![with_server()], vec![], |options| {
-            options.agent_dir = agent_dir
+            options.agent_dir = agent_dir;
         });
         stage.servers.add("srv", server());
         stage.servers.add("other", server());
