@@ -125,6 +125,7 @@ mod tests {
                 "# Rules\n✓ Gortex ready (v0.1.0): quoted, not at the top",
                 None,
             ),
+            ("# Rules (v0.1.0)", None),
             ("", None),
         ];
         for (line, version) in lines {

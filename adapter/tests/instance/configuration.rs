@@ -205,6 +205,15 @@ fn c8_the_executable_is_absolute_regular_and_executable() {
         ),
         found
     );
+    // This one does lead to a program, from the folder that the process happens to run in.
+    let here = std::env::current_dir().expect("folder");
+    let up = "../".repeat(here.components().count() - 1);
+    let relative = format!("{up}{}", own_path.trim_start_matches('/'));
+    assert!(std::path::Path::new(&relative).join("gortex").exists());
+    assert_eq!(
+        resolve(&mut world, None, &format!("{relative}:{on_path}")),
+        found
+    );
     assert_eq!(resolve(&mut world, None, "repo/tools:."), None);
     assert_eq!(resolve(&mut world, Some("gortex-x"), &on_path), None);
 }
