@@ -231,3 +231,122 @@ fn undeclared_servers_are_listed_in_the_prompt() {
         stage.end().await;
     });
 }
+
+/// Section 4.7, trace 04-list-changed: a call in flight finds its tool gone, a new tool is there from the next request on.
+#[test]
+fn a_changed_list_takes_tools_away_and_brings_new_ones() {
+    play(async {
+        let calls = |ids: [&str; 2]| {
+            let tools = ids.map(|id| id.split('-').next().unwrap().to_owned());
+            let made = ids
+                .iter()
+                .zip(tools)
+                .map(|(id, tool)| call(id, &format!("mcp__s__{tool}"), json!({})));
+            ModelReply::calls(made.collect())
+        };
+        let slow = extension("slow", |pi| {
+            let handler = Arc::new(|event: fake_pi::Event, _| {
+                let waits = event.get("toolCallId") == Some("gone-1".into());
+                Box::pin(async move {
+                    tokio::time::sleep(Duration::from_millis(u64::from(waits) * 100)).await;
+                    Ok(Value::Null)
+                }) as futures::future::BoxFuture<'static, _>
+            });
+            pi.on("tool_call", handler).map(drop)
+        });
+        let replies = vec![
+            ModelReply::calls(vec![call("chg-0", "mcp__s__chg", json!({}))]),
+            calls(["gone-1", "new-1"]),
+            calls(["gone-2", "new-2"]),
+        ];
+        // The change comes while the second request is out, so the model does not know of it.
+        let replies = replies.into_iter().map(|reply| ModelReply {
+            delay: Duration::from_millis(50),
+            ..reply
+        });
+        let mut stage = Stage::new(vec![with_server(), slow], replies.collect());
+        let changes = Some(("chg", vec!["chg", "new"]));
+        let behaviour = Behaviour {
+            tools: vec!["chg", "gone"],
+            changes,
+            listing: Duration::from_millis(25),
+            ..Behaviour::default()
+        };
+        stage.servers.add("srv", behaviour);
+        stage.prompt("hi").await;
+        assert_eq!(
+            stage.tool_texts()[1..],
+            [
+                "MCP tool \"s/gone\" is no longer available.",
+                "Tool mcp__s__new not found",
+                "Tool mcp__s__gone not found",
+                "new ok {}"
+            ]
+        );
+        let named = |index: usize| stage.model.tools()[index][4..].to_vec();
+        assert_eq!(
+            (named(1), named(2)),
+            (
+                vec!["mcp__s__chg".into(), "mcp__s__gone".into()],
+                vec!["mcp__s__chg".into(), "mcp__s__new".to_owned()]
+            )
+        );
+        let requests = stage.model.requests();
+        let systems = requests[2]["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|message| message["role"] == "system");
+        assert_eq!(
+            systems.count(),
+            1,
+            "later changes fold into the leading message"
+        );
+        stage.end().await;
+    });
+}
+
+/// Section 4.7, trace 04-server-crash-reconnect: a lost server fails the call, keeps its tools, and comes back.
+#[test]
+fn a_lost_server_is_started_again_by_the_next_call() {
+    play(async {
+        let one = |id: &str, tool: &str| ModelReply::calls(vec![call(id, tool, json!({}))]);
+        let replies = vec![
+            one("c1", "mcp__s__die"),
+            ModelReply::text("ok"),
+            one("c2", "mcp__s__b"),
+        ];
+        let mut stage = Stage::new(vec![with_server()], replies);
+        stage.servers.add(
+            "srv",
+            Behaviour {
+                tools: vec!["b", "die"],
+                crashes: Some("die"),
+                ..Behaviour::default()
+            },
+        );
+        stage.prompt("hi").await;
+        stage
+            .ask(json!({"type": "prompt", "message": "/mcp"}))
+            .await;
+        assert_eq!(
+            stage.of_type("extension_ui_request").pop().unwrap()["message"],
+            "s: disconnected, reconnects on next call (direct)\n    Connection closed"
+        );
+        stage.prompt("again").await;
+        assert_eq!(stage.tool_texts(), ["MCP connection closed", "b ok {}"]);
+        assert_eq!(
+            stage.of_type("extension_ui_request").len(),
+            1,
+            "nobody is notified of a lost server"
+        );
+        let starts = stage
+            .servers
+            .journal()
+            .iter()
+            .filter(|line| *line == "srv start")
+            .count();
+        assert_eq!(starts, 2);
+        stage.end().await;
+    });
+}

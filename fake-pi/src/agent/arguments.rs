@@ -20,19 +20,32 @@ struct Fault {
 }
 
 /// The part of an assistant message that stands for a call.
+///
+/// Arguments that are no JSON object become `{}` and an error for the model. Broken JSON is not repaired, and its error is
+/// worded by another reader than Pi's.
 pub(super) fn tool_call(call: &ToolCall) -> Value {
+    let (read, text) = match &call.arguments {
+        Arguments::Json(value) => (Ok(value.clone()), value.to_string()),
+        Arguments::Raw(text) if text.trim().is_empty() => (Ok(json!({})), String::new()),
+        Arguments::Raw(text) => (
+            serde_json::from_str(text).map_err(|error| error.to_string()),
+            text.clone(),
+        ),
+    };
+    let read = read.and_then(|value: Value| {
+        if value.is_object() {
+            Ok(value)
+        } else {
+            Err("Tool arguments must be a JSON object".to_owned())
+        }
+    });
     let mut part = json!({"type": "toolCall", "id": call.id, "name": call.name});
-    match &call.arguments {
-        Arguments::Json(value) => part["arguments"] = value.clone(),
-        Arguments::Raw(text) if text.trim().is_empty() => part["arguments"] = json!({}),
-        Arguments::Raw(text) => match serde_json::from_str(text) {
-            Ok(value) => part["arguments"] = value,
-            Err(error) => {
-                // Pi salvages what it can of broken JSON; here nothing is. The first line is the JSON reader's own.
-                part["arguments"] = json!({});
-                part["argumentsError"] = format!("{error}\n\nReceived arguments:\n{text}").into();
-            }
-        },
+    match read {
+        Ok(value) => part["arguments"] = value,
+        Err(error) => {
+            part["arguments"] = json!({});
+            part["argumentsError"] = format!("{error}\n\nReceived arguments:\n{text}").into();
+        }
     }
     part
 }
@@ -356,6 +369,14 @@ mod tests {
         )
         .expect_err("two faults");
         assert!(error.contains("  - content: expected string, got array\n  - edits.0.oldText: expected string, got object\n"), "{error}");
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_refused() {
+        let part = tool_call(&ToolCall::new("c", "read", json!([1])));
+        assert_eq!(part["arguments"], json!({}));
+        let text = "Tool arguments must be a JSON object\n\nReceived arguments:\n[1]";
+        assert_eq!(part["argumentsError"], text);
     }
 
     #[test]

@@ -28,18 +28,22 @@ impl Instance {
                 // Changed in place, or not at all; an assigned list is not looked at.
                 _ => list.get(),
             };
-            match returned {
-                Value::Array(returned) => {
-                    if returned != visible {
-                        let head = system::current(&current);
-                        current = head.into_iter().chain(returned).collect();
-                    }
+            let returned = match returned {
+                Value::Array(returned) => returned,
+                // As long as the list, a text is compared with it; otherwise it is taken apart.
+                Value::String(text) if text.encode_utf16().count() == visible.len() => {
+                    self.report(&slot.path, "context", "left.every is not a function");
+                    continue;
                 }
-                // A string has a length but nothing to compare with; anything else has not even that.
-                Value::String(text) if text.chars().count() != visible.len() => {
+                Value::String(text) => text.chars().map(|sign| sign.to_string().into()).collect(),
+                _ => {
                     self.report(&slot.path, "context", "returned is not iterable");
+                    continue;
                 }
-                _ => self.report(&slot.path, "context", "left.every is not a function"),
+            };
+            if returned != visible {
+                let head = system::current(&current);
+                current = head.into_iter().chain(returned).collect();
             }
         }
         for (slot, handler) in self.snapshot("context_with_system") {

@@ -20,10 +20,16 @@ pub struct Behaviour {
     pub tools: Vec<&'static str>,
     /// How long it takes to answer `initialize`.
     pub start: Duration,
+    /// How long it takes to list its tools.
+    pub listing: Duration,
     /// How long a call takes, by tool.
     pub calls: BTreeMap<&'static str, Duration>,
     /// Calls that fail with this JSON-RPC message.
     pub fails: BTreeMap<&'static str, &'static str>,
+    /// A call to this tool first replaces the list of tools.
+    pub changes: Option<(&'static str, Vec<&'static str>)>,
+    /// A call to this tool ends it.
+    pub crashes: Option<&'static str>,
     /// Whether it ends before it answers anything, with this on stderr.
     pub dies: Option<&'static str>,
 }
@@ -112,6 +118,7 @@ async fn serve(
     }
     let (input, output) = tokio::io::split(stream);
     let output = Arc::new(tokio::sync::Mutex::new(output));
+    let mut tools = behaviour.tools.clone();
     let mut lines = BufReader::new(input).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let message: Value = serde_json::from_str(&line).unwrap();
@@ -132,16 +139,32 @@ async fn serve(
                 ),
             ),
             "tools/list" => {
-                let tools = behaviour.tools.iter().map(|tool| {
+                let tools = tools.iter().map(|tool| {
                     json!({"name": tool, "description": tool, "inputSchema": {"type": "object",
                         "properties": {"x": {"type": "string"}}}})
                 });
                 (
-                    Duration::ZERO,
+                    behaviour.listing,
                     Ok(json!({"tools": tools.collect::<Vec<_>>()})),
                 )
             }
             "tools/call" => {
+                if behaviour.crashes == Some(tool.as_str()) {
+                    return;
+                }
+                if let Some((_, changed)) = behaviour.changes.clone().filter(|(by, _)| *by == tool)
+                {
+                    tools = changed;
+                    let news =
+                        json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+                    let line = format!("{news}\n");
+                    output
+                        .lock()
+                        .await
+                        .write_all(line.as_bytes())
+                        .await
+                        .unwrap();
+                }
                 let delay = behaviour
                     .calls
                     .get(tool.as_str())
