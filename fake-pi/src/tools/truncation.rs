@@ -188,6 +188,16 @@ mod tests {
             (Some(CutBy::Bytes), 30_000)
         );
         assert!(tail(&text).content.starts_with('b'));
+        let full = format!(
+            "{}\n{}",
+            "a".repeat(MAX_BYTES / 2 - 1),
+            "b".repeat(MAX_BYTES / 2)
+        );
+        assert_eq!(
+            head(&format!("{full}\nc"), MAX_LINES).content,
+            full,
+            "the limit itself still fits"
+        );
     }
 
     #[test]

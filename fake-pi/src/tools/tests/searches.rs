@@ -105,6 +105,14 @@ async fn grep_stops_at_its_limit() {
     let text = "a.ts:1: a\na.ts-2- b\na.ts-3- c\n\n[1 matches limit reached. Use limit=2 for more, or refine pattern]";
     assert_eq!(output.content[0]["text"], text);
     assert_eq!(output.details, Some(json!({"matchLimitReached": 1})));
+    let last = searching(&events(&[("match", 1, "a"), ("context", 2, "b")]));
+    let text = last
+        .text("grep", json!({"pattern": "x", "limit": 1, "context": 1}))
+        .await;
+    assert_eq!(
+        text, "a.ts:1: a\na.ts-2- b",
+        "only another match proves that there is more"
+    );
     let exact = searching(&events(&[("match", 1, &"€".repeat(501))]));
     let output = exact
         .run("grep", json!({"pattern": "x", "limit": 1}))

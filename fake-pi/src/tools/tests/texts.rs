@@ -29,6 +29,11 @@ async fn read_shows_the_lines_asked_for() {
         bench.text("read", json!({"path": "f", "limit": -1})).await,
         "one\ntwo\nthree\n\n[1 more lines in file. Use offset=4 to continue.]"
     );
+    let all = bench.text("read", json!({"path": "f", "limit": 4})).await;
+    assert_eq!(
+        all, "one\ntwo\nthree\n",
+        "nothing is left behind a limit that reaches the end"
+    );
     let beyond = bench.error("read", json!({"path": "f", "offset": 5})).await;
     assert_eq!(beyond, "Offset 5 is beyond end of file (4 lines total)");
 }
@@ -225,6 +230,16 @@ async fn lines_that_are_not_touched_keep_their_bytes() {
         after, "a\r\n\nb\n",
         "a CR and an LF that meet stay two line ends"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn characters_that_mean_the_same_match() {
+    let (_, after) = edited(
+        "ﬁne\u{a0}—\nkept ﬁ\n",
+        json!([{"oldText": "fine -", "newText": "good"}]),
+    )
+    .await;
+    assert_eq!(after, "good\nkept ﬁ\n");
 }
 
 #[tokio::test(start_paused = true)]
