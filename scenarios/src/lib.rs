@@ -1,2 +1,12 @@
-//! Laid out; see ARCHITECTURE.md.
+//! Cases for the Gortex extension of Pi, and what plays them: data flows from a case file through the runner, a host,
+//! the trace and the judge to a report.
+
+pub mod case;
+pub mod cli;
+pub mod hosts;
+mod interrupt;
+pub mod judge;
+pub mod report;
 pub mod setup;
+pub mod suite;
+pub mod trace;

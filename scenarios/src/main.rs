@@ -1,2 +1,7 @@
-//! Command line.
-fn main() {}
+//! `pi-bench`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    scenarios::cli::main()
+}

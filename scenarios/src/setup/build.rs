@@ -11,10 +11,11 @@ use std::{
     time::Duration,
 };
 
+use crate::interrupt::Interrupt;
+
 use super::{
     Progress, SetupError,
     child::{self, Failed},
-    interrupt::Interrupt,
     layout::Layout,
 };
 

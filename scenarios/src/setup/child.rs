@@ -12,7 +12,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 
 /// How much of each output is kept; the end is where tools say what went wrong.
 const KEPT: usize = 64 * 1024;

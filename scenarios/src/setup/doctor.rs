@@ -2,11 +2,12 @@
 
 use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
 
+use crate::interrupt::Interrupt;
+
 use super::{
     SetupError, build,
     child::{self, Failed},
     install,
-    interrupt::Interrupt,
     layout::{self, Layout},
     platform,
     version::PiVersion,

@@ -13,10 +13,11 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::interrupt::Interrupt;
+
 use super::{
     Progress, SetupError,
     child::{self, Failed},
-    interrupt::Interrupt,
     layout::{self, Layout, NODE_PACKAGE, PI_PACKAGE},
     npm::Npm,
     version::PiVersion,

@@ -10,7 +10,6 @@ mod doctor;
 mod error;
 mod gate;
 mod install;
-mod interrupt;
 mod layout;
 mod npm;
 mod progress;
@@ -27,7 +26,7 @@ pub use gate::{REAL_PI, REAL_PI_MISSING, for_tests};
 pub use progress::{Lines, Progress, Silent, Spinner, on_stderr};
 pub use version::PINNED;
 
-use interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use layout::Layout;
 use npm::Npm;
 use version::PiVersion;

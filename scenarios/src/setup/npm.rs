@@ -2,10 +2,11 @@
 
 use std::{ffi::OsString, path::Path, process::Command, time::Duration};
 
+use crate::interrupt::Interrupt;
+
 use super::{
     SetupError,
     child::{self, Failed, tail_of},
-    interrupt::Interrupt,
     layout::PI_PACKAGE,
     version::PiVersion,
 };

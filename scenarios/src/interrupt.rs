@@ -1,4 +1,4 @@
-//! Ctrl-C while something half-made exists: noticed, so that it can be removed, instead of ending the process at once.
+//! Ctrl-C while something half-made or started exists: noticed, so that it can be removed, instead of ending the process at once.
 
 use std::{
     io,
@@ -8,10 +8,15 @@ use std::{
     },
 };
 
+use std::time::Duration;
+
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
 };
+
+/// How often a waiting task looks. A person who presses Ctrl-C does not notice it.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The process-wide handlers and who relies on them.
 struct Handlers {
@@ -26,7 +31,7 @@ struct Handlers {
 static HANDLERS: Mutex<Option<Handlers>> = Mutex::new(None);
 
 /// While one lives, SIGINT, SIGTERM and SIGHUP are noticed and do not end the process.
-pub(super) struct Interrupt {
+pub(crate) struct Interrupt {
     arrived: Arc<AtomicBool>,
 }
 
@@ -53,6 +58,13 @@ impl Interrupt {
     /// Whether a signal arrived since the first of the watchers alive began.
     pub fn arrived(&self) -> bool {
         self.arrived.load(Ordering::SeqCst)
+    }
+
+    /// Resolves when a signal arrived.
+    pub async fn wait(&self) {
+        while !self.arrived() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
     }
 
     /// One that is told by the test instead of by the process's signals.

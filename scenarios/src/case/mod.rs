@@ -1,0 +1,94 @@
+//! A case: what is played, and what must hold.
+//!
+//! One TOML file under `cases/<area>/`. Every table refuses a key that it does not know, and the JSON Schema that
+//! editors complete from is generated from these types.
+
+pub mod expect;
+pub mod host;
+pub mod load;
+pub mod model;
+pub mod person;
+pub mod problem;
+pub mod validate;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::expect::Expectation;
+pub use self::host::{Connector, HostPart, OtherExtension};
+pub use self::load::load;
+pub use self::model::{Answer, Call};
+pub use self::person::{Step, When};
+pub use self::problem::CaseProblem;
+
+/// What is played, and what must hold.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What the case shows, in one sentence.
+    pub title: String,
+    /// Ids of the rules that it covers (`R5`, `H1`) and of the field failures that it plays (`O08`).
+    #[serde(default)]
+    pub covers: Vec<String>,
+    /// Why the real Pi cannot be brought here; with it the case is played on sim only.
+    #[serde(default)]
+    pub sim_only: Option<String>,
+    /// The host: connector and other extensions.
+    #[serde(default)]
+    pub host: HostPart,
+    /// Files of the project, by path relative to its folder.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// The adapter's configuration.
+    #[serde(default)]
+    pub config: Config,
+    /// What `gortex mcp` does.
+    #[serde(default)]
+    pub daemon: fake_gortex::DaemonScript,
+    /// What `gortex hook` does.
+    #[serde(default)]
+    pub hook: fake_gortex::HookScript,
+    /// What the model answers, request by request.
+    #[serde(default)]
+    pub model: Vec<Answer>,
+    /// What the person does, in order.
+    pub person: Vec<Step>,
+    /// What must hold, besides what every play is checked for.
+    #[serde(default)]
+    pub expect: Vec<Expectation>,
+}
+
+/// The adapter's configuration in this case (rules C1 to C5).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Variables of the host's environment; only names that begin with `GORTEX_`.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Text of `<cwd>/.pi/gortex.json`.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// Text of `<agent dir>/extensions/gortex.json`.
+    #[serde(default)]
+    pub global: Option<String>,
+    /// Whether there is a `gortex` on `PATH`.
+    #[serde(default = "yes")]
+    pub installed: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            env: BTreeMap::new(),
+            project: None,
+            global: None,
+            installed: true,
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,172 @@
+//! What the types of a case cannot say: ids that repeat, steps that do nothing, times that no play reaches.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
+use serde_json::Value;
+
+use super::Case;
+
+/// The longest time that a case may name, in milliseconds: ten minutes, the longest that any wait of Pi or of the
+/// adapter is set to.
+pub const LONGEST_MS: u64 = 600_000;
+
+/// Something that cannot be played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Texts that lead to the place, each looked for behind the one before.
+    pub near: Vec<String>,
+    /// What is wrong.
+    pub what: String,
+    /// The remedy.
+    pub help: String,
+}
+
+/// Lists what cannot be played.
+pub fn faults(case: &Case) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    steps(case, &mut faults);
+    calls(case, &mut faults);
+    files(case, &mut faults);
+    config(case, &mut faults);
+    extensions(case, &mut faults);
+    times(case, &mut faults);
+    faults
+}
+
+fn fault(near: &[&str], what: impl Into<String>, help: impl Into<String>) -> Fault {
+    Fault {
+        near: near.iter().map(|&text| text.to_owned()).collect(),
+        what: what.into(),
+        help: help.into(),
+    }
+}
+
+fn steps(case: &Case, faults: &mut Vec<Fault>) {
+    if case.person.is_empty() {
+        faults.push(fault(
+            &["person"],
+            "the person does nothing",
+            "add a `[[person]]` table with a `prompt`",
+        ));
+    }
+    for (index, step) in case.person.iter().enumerate() {
+        if step.deed().is_none() {
+            let near = vec!["[[person]]".to_owned(); index + 1];
+            // Each mark is looked for from where the one before was found, so all but the first begin behind it.
+            let near = near.iter().enumerate().map(|(at, mark)| {
+                if at == 0 {
+                    mark.clone()
+                } else {
+                    format!("\n{mark}")
+                }
+            });
+            faults.push(Fault {
+                near: near.collect(),
+                what: format!("step {} does not do exactly one thing", index + 1),
+                help: "set one of `prompt`, `abort` and `new_session`".into(),
+            });
+        }
+    }
+}
+
+fn calls(case: &Case, faults: &mut Vec<Fault>) {
+    let mut seen = BTreeSet::new();
+    for call in case.model.iter().flat_map(|answer| &answer.calls) {
+        if call.id.is_empty() {
+            faults.push(fault(
+                &["id = \"\""],
+                "a call has an empty id",
+                "give each call an id of its own, such as `c1`",
+            ));
+        } else if !seen.insert(&call.id) {
+            let mark = format!("id = \"{}\"", call.id);
+            faults.push(fault(
+                &[&mark, "\n", &mark],
+                format!("the call id `{}` stands twice", call.id),
+                "give each call of the case an id of its own",
+            ));
+        }
+    }
+}
+
+fn files(case: &Case, faults: &mut Vec<Fault>) {
+    for path in case.files.keys() {
+        let plain = !path.is_empty()
+            && Path::new(path)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)));
+        if !plain {
+            faults.push(fault(
+                &["[files]", path],
+                format!("the file `{path}` does not lie in the project"),
+                "name files by a path relative to the project, without `..`",
+            ));
+        }
+    }
+}
+
+fn config(case: &Case, faults: &mut Vec<Fault>) {
+    for name in case
+        .config
+        .env
+        .keys()
+        .filter(|name| !name.starts_with("GORTEX_"))
+    {
+        faults.push(fault(
+            &["env", name],
+            format!("`{name}` is not the adapter's"),
+            "only variables that begin with `GORTEX_` can be set; the rest of the environment is the runner's",
+        ));
+    }
+}
+
+fn extensions(case: &Case, faults: &mut Vec<Fault>) {
+    let mut seen = BTreeSet::from(["gortex", "record-first", "record-last"]);
+    for extension in &case.host.extensions {
+        let name = extension.name.as_str();
+        let plain = !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !plain || !seen.insert(name) {
+            faults.push(fault(
+                &["name", name],
+                format!("`{name}` cannot name another extension"),
+                "use letters, digits and `-`, and a name that no other extension of the case has",
+            ));
+        }
+    }
+}
+
+/// Every time of a case is a whole number of milliseconds under a key that ends in `_ms`, whichever part it is in.
+fn times(case: &Case, faults: &mut Vec<Fault>) {
+    let mut found = Vec::new();
+    // A case came from TOML, so it is JSON too; were it not, there would be no time to look at.
+    collect_times(&serde_json::to_value(case).unwrap_or_default(), &mut found);
+    for time in found.into_iter().filter(|&time| time > LONGEST_MS) {
+        faults.push(fault(
+            &[&time.to_string()],
+            format!("{time} ms is longer than any play"),
+            format!("name at most {LONGEST_MS} ms; a wait that never ends has a key of its own (`silent`, `hang`)"),
+        ));
+    }
+}
+
+fn collect_times(value: &Value, found: &mut Vec<u64>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect_times(item, found)),
+        Value::Object(members) => {
+            for (name, item) in members {
+                match item {
+                    Value::Number(time) if name.ends_with("_ms") => found.extend(time.as_u64()),
+                    Value::Array(times) if name.ends_with("_ms") => {
+                        found.extend(times.iter().filter_map(Value::as_u64));
+                    }
+                    _ => collect_times(item, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}

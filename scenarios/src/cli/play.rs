@@ -1,0 +1,230 @@
+//! Commands that play: `run`, `conform`, `show`.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal as _};
+use std::path::Path;
+use std::thread;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::runtime::Builder;
+
+use super::{Conform, HostName, RunOptions, Show, Stop, exit};
+use crate::interrupt::Interrupt;
+use crate::report::{self, Format};
+use crate::setup::{self, RealPi};
+use crate::suite::{self, Conformed, Named, Played};
+use crate::trace::Trace;
+
+pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
+    let cases = super::choose(&options.folder, filter)?;
+    let played = match options.host {
+        HostName::Sim => on_sim(&cases, options.seed)?,
+        HostName::Pi => {
+            let pi = ready(&options.pi_version)?;
+            side_by_side(&cases, options.jobs, async |named| {
+                match named.case.sim_only {
+                    Some(_) => None,
+                    None => Some(suite::play_on_pi(named, &pi).await),
+                }
+            })?
+        }
+    };
+    let plays: Vec<(&Named, Option<Played>)> = cases.iter().zip(played).collect();
+    if let Some(folder) = &options.traces {
+        for (named, played) in &plays {
+            save(folder, named, played.as_ref())?;
+        }
+    }
+    let host = if options.host == HostName::Sim {
+        "sim"
+    } else {
+        "pi"
+    };
+    let summary = report::run::write(
+        &mut io::stdout().lock(),
+        options.output.format,
+        host,
+        &plays,
+    )?;
+    Ok(if summary.failed == 0 {
+        exit::HELD
+    } else {
+        exit::FAILED
+    })
+}
+
+pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
+    let cases = super::choose(&options.folder, &options.filter)?;
+    let pis = options
+        .pi_version
+        .iter()
+        .map(|version| ready(version))
+        .collect::<Result<Vec<RealPi>, Stop>>()?;
+    let mut columns = Vec::new();
+    for pi in pis {
+        let outcomes = side_by_side(&cases, options.jobs, async |named| {
+            match named.case.sim_only {
+                Some(_) => None,
+                None => Some(suite::conform(named, &pi, options.seed).await),
+            }
+        })?;
+        let outcomes: Vec<(&Named, Option<Conformed>)> = cases.iter().zip(outcomes).collect();
+        if let Some(folder) = &options.traces {
+            for (named, outcome) in &outcomes {
+                save(folder, named, outcome.as_ref().map(|outcome| &outcome.sim))?;
+                save(folder, named, outcome.as_ref().map(|outcome| &outcome.pi))?;
+            }
+        }
+        columns.push((pi.version, outcomes));
+    }
+    let summary =
+        report::conformance::write(&mut io::stdout().lock(), options.output.format, &columns)?;
+    Ok(if summary.differences == 0 && summary.failed == 0 {
+        exit::HELD
+    } else {
+        exit::FAILED
+    })
+}
+
+pub(super) fn show(options: &Show) -> Result<u8, Stop> {
+    let cases = super::choose(&options.folder, std::slice::from_ref(&options.case))?;
+    let exact = cases.iter().find(|named| named.name == options.case);
+    let named = match (exact, cases.as_slice()) {
+        (Some(named), _) | (None, [named]) => named,
+        (None, several) => {
+            let names: Vec<&str> = several.iter().map(|named| named.name.as_str()).collect();
+            return Err(Stop::wrong(miette::miette!(
+                help = "name one of them",
+                "`{}` is a part of several names: {}",
+                options.case,
+                names.join(", ")
+            )));
+        }
+    };
+    let played = match options.host {
+        HostName::Sim => on_sim(std::slice::from_ref(named), options.seed)?.remove(0),
+        HostName::Pi => {
+            let pi = ready(&options.pi_version)?;
+            side_by_side(std::slice::from_ref(named), 1, async |named| {
+                Some(suite::play_on_pi(named, &pi).await)
+            })?
+            .remove(0)
+        }
+    };
+    let mut out = io::stdout().lock();
+    match (
+        played.as_ref().and_then(|played| played.trace.as_ref()),
+        options.output.format,
+    ) {
+        (Some(trace), Format::Json) => trace.write(&mut out)?,
+        (Some(trace), Format::Text) => report::timeline::write(&mut out, trace)?,
+        (None, _) => {}
+    }
+    let summary = match options.output.format {
+        Format::Json => report::run::write(
+            &mut io::stderr().lock(),
+            Format::Text,
+            "",
+            &[(named, played)],
+        )?,
+        Format::Text => report::run::write(&mut out, Format::Text, "", &[(named, played)])?,
+    };
+    Ok(if summary.failed == 0 {
+        exit::HELD
+    } else {
+        exit::FAILED
+    })
+}
+
+/// Plays on the simulated host, on as many threads as there are cores: each play has a runtime of its own.
+fn on_sim(cases: &[Named], seed: u64) -> Result<Vec<Option<Played>>, Stop> {
+    let interrupt = Interrupt::watch()?;
+    let threads = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(cases.len());
+    // A worker that panics loses its plays; without them no case may count as held.
+    let mut played: Vec<Option<Played>> = cases.iter().map(|_| Some(Played::lost())).collect();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|first| {
+                let mine = cases.iter().enumerate().skip(first).step_by(threads);
+                let interrupt = &interrupt;
+                let play = move |(index, named)| (index, suite::play_on_sim(named, seed));
+                scope.spawn(move || {
+                    mine.take_while(|_| !interrupt.arrived())
+                        .map(play)
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        for (index, outcome) in workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_default())
+        {
+            played[index] = Some(outcome);
+        }
+    });
+    if interrupt.arrived() {
+        return Err(Stop::Interrupted);
+    }
+    Ok(played)
+}
+
+/// The real Pi, got and built if it was not yet.
+fn ready(version: &str) -> Result<RealPi, Stop> {
+    Ok(setup::ensure(version, &*setup::on_stderr())?)
+}
+
+/// Plays on the real host, several at a time; on Ctrl-C all that was started is ended.
+fn side_by_side<'a, T>(
+    cases: &'a [Named],
+    jobs: usize,
+    play: impl AsyncFn(&'a Named) -> T,
+) -> Result<Vec<T>, Stop> {
+    let interrupt = Interrupt::watch()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let progress = progress(cases.len());
+    let done = runtime.block_on(async {
+        tokio::select! {
+            outcomes = suite::side_by_side(cases, jobs, &play, |named| {
+                progress.set_message(named.name.clone());
+                progress.inc(1);
+            }) => Some(outcomes),
+            () = interrupt.wait() => None,
+        }
+    });
+    progress.finish_and_clear();
+    done.ok_or(Stop::Interrupted)
+}
+
+/// A bar on a terminal, nothing in a pipe.
+fn progress(cases: usize) -> ProgressBar {
+    let target = if io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(cases as u64), target).with_style(style)
+}
+
+/// Writes a trace as `<case>.<host>.jsonl`, with dots for the slashes of the case's name.
+fn save(folder: &Path, named: &Named, played: Option<&Played>) -> io::Result<()> {
+    let Some(trace) = played.and_then(|played| played.trace.as_ref()) else {
+        return Ok(());
+    };
+    fs::create_dir_all(folder)?;
+    let Trace { header, .. } = trace;
+    let version = if header.host == "sim" {
+        String::new()
+    } else {
+        format!("-{}", header.pi)
+    };
+    let name = format!(
+        "{}.{}{version}.jsonl",
+        named.name.replace('/', "."),
+        header.host
+    );
+    trace.write(BufWriter::new(File::create(folder.join(name))?))
+}

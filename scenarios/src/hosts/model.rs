@@ -1,0 +1,73 @@
+//! The scripted model, one for both hosts.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fake_pi::{ModelReply, ToolCall};
+use serde_json::{Value, json};
+
+use crate::case::Answer;
+use crate::trace::recorder::Recorder;
+use crate::trace::{Lane, normal};
+
+/// Answers requests with a case's answers, in order, and records both.
+#[derive(Debug, Clone)]
+pub struct ScriptedModel {
+    answers: Arc<Vec<Answer>>,
+    taken: Arc<Mutex<usize>>,
+    recorder: Recorder,
+}
+
+impl ScriptedModel {
+    /// A model that gives these answers.
+    pub fn new(answers: Vec<Answer>, recorder: Recorder) -> Self {
+        Self {
+            answers: Arc::new(answers),
+            taken: Arc::default(),
+            recorder,
+        }
+    }
+
+    /// Answers one request, an OpenAI chat-completions body, after the answer's delay.
+    ///
+    /// A request for which the case has no answer is told so with a status that Pi does not retry.
+    pub async fn answer(&self, body: Value) -> ModelReply {
+        let number = {
+            let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+            *taken += 1;
+            *taken
+        };
+        self.recorder
+            .record(Lane::Model, "request", normal::model_request(&body));
+        let Some(answer) = self.answers.get(number - 1) else {
+            self.recorder
+                .record(Lane::Model, "no_answer", json!({ "request": number }));
+            return ModelReply::failure(
+                400,
+                json!({ "message": format!("the case has no answer for request {number}") }),
+            );
+        };
+        tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
+        self.recorder.record(
+            Lane::Model,
+            "answer",
+            json!({
+                "say": answer.say,
+                "calls": answer.calls.iter().map(|call| json!({ "id": call.id, "tool": call.tool, "args": call.args }))
+                    .collect::<Vec<_>>(),
+            }),
+        );
+        let calls: Vec<ToolCall> = answer
+            .calls
+            .iter()
+            .map(|call| ToolCall::new(&call.id, &call.tool, Value::Object(call.args.clone())))
+            .collect();
+        let mut reply = if calls.is_empty() {
+            ModelReply::default()
+        } else {
+            ModelReply::calls(calls)
+        };
+        reply.text.clone_from(&answer.say);
+        reply
+    }
+}

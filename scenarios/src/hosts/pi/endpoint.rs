@@ -1,0 +1,112 @@
+//! The loopback endpoint at which the real Pi finds the scripted model: OpenAI chat completions, streamed.
+
+use std::convert::Infallible;
+use std::net::Ipv4Addr;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use fake_pi::{Arguments, ModelReply};
+use futures::stream;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::hosts::model::ScriptedModel;
+
+/// A running endpoint; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Endpoint {
+    port: u16,
+    task: JoinHandle<()>,
+}
+
+impl Endpoint {
+    /// Opens an endpoint for `model` on a free loopback port.
+    ///
+    /// # Errors
+    /// When the system gives no port.
+    pub async fn open(model: ScriptedModel) -> std::io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let port = listener.local_addr()?.port();
+        let app = Router::new()
+            .route("/v1/chat/completions", post(complete))
+            .with_state(model);
+        let task = tokio::spawn(async move {
+            // It serves until it is dropped; a connection's own error is that connection's.
+            let _ = axum::serve(listener, app).await;
+        });
+        Ok(Self { port, task })
+    }
+
+    /// The text of Pi's `models.json` that names this endpoint as provider `bench` with the model `scripted`.
+    pub fn models_json(&self) -> String {
+        json!({ "providers": { "bench": {
+            "baseUrl": format!("http://127.0.0.1:{}/v1", self.port),
+            "apiKey": "none",
+            "api": "openai-completions",
+            "models": [{ "id": "scripted" }],
+        } } })
+        .to_string()
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn complete(State(model): State<ScriptedModel>, body: Bytes) -> Response {
+    let body: Value = match serde_json::from_slice(&body) {
+        Ok(body) => body,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    };
+    let reply = model.answer(body).await;
+    if let Some(failure) = &reply.failure {
+        let status =
+            StatusCode::from_u16(failure.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = json!({ "error": failure.error }).to_string();
+        return (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    }
+    let events = chunks(&reply)
+        .into_iter()
+        .map(|chunk| Ok::<_, Infallible>(Event::default().data(chunk)));
+    Sse::new(stream::iter(events)).into_response()
+}
+
+/// A reply as the `data` of its server-sent events.
+fn chunks(reply: &ModelReply) -> Vec<String> {
+    let chunk = |delta: Value, finish: Option<&str>| {
+        json!({
+            "id": "scripted",
+            "object": "chat.completion.chunk",
+            "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }],
+        })
+    };
+    let mut chunks = vec![chunk(
+        json!({ "role": "assistant", "content": reply.text }),
+        None,
+    )];
+    for (index, call) in reply.tool_calls.iter().enumerate() {
+        let arguments = match &call.arguments {
+            Arguments::Json(value) => value.to_string(),
+            Arguments::Raw(text) => text.clone(),
+        };
+        let function = json!({ "name": call.name, "arguments": arguments });
+        let delta = json!({ "tool_calls": [{ "index": index, "id": call.id, "type": "function", "function": function }] });
+        chunks.push(chunk(delta, None));
+    }
+    let mut last = chunk(json!({}), Some(reply.stop.raw()));
+    last["usage"] = json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 });
+    chunks.push(last);
+    chunks
+        .iter()
+        .map(Value::to_string)
+        .chain(["[DONE]".to_owned()])
+        .collect()
+}

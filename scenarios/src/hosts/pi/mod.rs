@@ -1,0 +1,209 @@
+//! The real Pi as a host: driven from outside, unmodified.
+//!
+//! Pi runs in RPC mode in a folder of the case's own, with the real addon, the `fake-gortex` binary as `gortex`, the
+//! scripted model behind a loopback endpoint, and recording extensions around ours.
+
+mod endpoint;
+mod process;
+mod tail;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use self::endpoint::Endpoint;
+use self::process::Process;
+use self::tail::Tail;
+use super::folder::CaseFolder;
+use super::model::ScriptedModel;
+use super::{PlayProblem, person};
+use crate::case::host::Place;
+use crate::case::{Case, Connector};
+use crate::setup::RealPi;
+use crate::trace::recorder::Recorder;
+use crate::trace::{Header, Lane, Trace, cause};
+
+/// Plays a case on the real Pi.
+///
+/// # Errors
+/// When Pi does not start, ends in the middle or hangs, or the case's folder fails.
+pub async fn play(name: &str, case: &Case, pi: &RealPi) -> Result<Trace, PlayProblem> {
+    let folder = CaseFolder::lay_out(case, Some(&pi.gortex))?;
+    let mut placeholders = folder.placeholders();
+    placeholders.push((pi.package.display().to_string(), "<adapter>".into()));
+    let recorder = Recorder::new(placeholders);
+    let endpoint = Endpoint::open(ScriptedModel::new(case.model.clone(), recorder.clone())).await?;
+    fs::write(folder.agent().join("models.json"), endpoint.models_json())?;
+    let files = RunFiles::write(case, &folder)?;
+    let journal = follow_journal(files.journal.clone(), recorder.clone());
+    let events = follow_events(files.events.clone(), recorder.clone());
+
+    let mut process = Process::start(command(case, pi, &folder, &files), &folder.project())?;
+    if let Err(problem) = person::play(case, &mut process, &recorder).await {
+        let stderr = process.stderr();
+        return Err(match problem {
+            PlayProblem::Closed if !stderr.is_empty() => PlayProblem::NotStarted(stderr),
+            other => other,
+        });
+    }
+    process.close();
+    person::listen_to_the_end(&mut process, &recorder).await;
+    let end = process.end().await?;
+    journal.finish().await;
+    events.finish().await;
+    drop(endpoint);
+    recorder.record(
+        Lane::Disk,
+        "end",
+        json!({ "files": CaseFolder::texts(&folder.project()) }),
+    );
+    recorder.record(
+        Lane::Person,
+        "closed",
+        json!({ "exit": end.exit, "stderr": end.stderr, "leftovers": end.leftovers }),
+    );
+    folder.remove()?;
+    let mut events = recorder.take();
+    cause::fill(&mut events);
+    let header = Header {
+        trace: 1,
+        case: name.into(),
+        host: "pi".into(),
+        pi: pi.version.clone(),
+        seed: None,
+    };
+    Ok(Trace { header, events })
+}
+
+/// The runner's own files of one play.
+struct RunFiles {
+    script: PathBuf,
+    journal: PathBuf,
+    events: PathBuf,
+    extensions: Vec<PathBuf>,
+    last: PathBuf,
+    after: Vec<PathBuf>,
+}
+
+impl RunFiles {
+    fn write(case: &Case, folder: &CaseFolder) -> Result<Self, PlayProblem> {
+        let run = folder.scratch();
+        let events = run.join("events.jsonl");
+        let script = run.join("script.json");
+        fs::write(
+            &script,
+            json!({ "daemon": case.daemon, "hook": case.hook }).to_string(),
+        )?;
+        let recorder = |by: &str| {
+            entry(
+                &run,
+                &format!("record-{by}"),
+                "record.ts",
+                &format!("record({}, {})", json!(by), json!(events)),
+            )
+        };
+        let mut extensions = vec![recorder("first")?];
+        let mut after = Vec::new();
+        for other in &case.host.extensions {
+            let call = format!(
+                "scripted({})",
+                json!({ "registers": other.registers, "on": other.on })
+            );
+            let path = entry(&run, &other.name, "scripted.ts", &call)?;
+            match other.place {
+                Place::Before => extensions.push(path),
+                Place::After => after.push(path),
+            }
+        }
+        let last = recorder("last")?;
+        Ok(Self {
+            script,
+            journal: run.join("journal.jsonl"),
+            events,
+            extensions,
+            last,
+            after,
+        })
+    }
+}
+
+/// Writes the file that Pi loads: it calls a function of ours with values written as JSON, which is JavaScript too.
+fn entry(run: &Path, name: &str, library: &str, call: &str) -> Result<PathBuf, PlayProblem> {
+    let function = call.split('(').next().unwrap_or_default();
+    let library = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("real-pi")
+        .join(library);
+    let path = run.join(format!("{name}.ts"));
+    fs::write(
+        &path,
+        format!(
+            "import {{ {function} }} from {};\nexport default {call};\n",
+            json!(library)
+        ),
+    )?;
+    Ok(path)
+}
+
+fn command(case: &Case, pi: &RealPi, folder: &CaseFolder, files: &RunFiles) -> Command {
+    let mut command = Command::new(&pi.node);
+    command.arg(&pi.cli).args([
+        "--mode",
+        "rpc",
+        "--provider",
+        "bench",
+        "--model",
+        "scripted",
+    ]);
+    if case.host.connector == Connector::Absent {
+        command.arg("--no-mcp");
+    }
+    let ours = std::iter::once(&pi.package);
+    for extension in files
+        .extensions
+        .iter()
+        .chain(ours)
+        .chain(&files.after)
+        .chain([&files.last])
+    {
+        command.arg("-e").arg(extension);
+    }
+    command
+        .current_dir(folder.project())
+        .env_clear()
+        .env("PATH", folder.path_variable())
+        .env("HOME", folder.home())
+        .env("TMPDIR", folder.scratch())
+        .env("LANG", "C.UTF-8")
+        .env("PI_CODING_AGENT_DIR", folder.agent())
+        .env("PI_OFFLINE", "1")
+        .env("FAKE_GORTEX_SCRIPT", &files.script)
+        .env("FAKE_GORTEX_JOURNAL", &files.journal)
+        .envs(&case.config.env);
+    command
+}
+
+fn follow_journal(path: PathBuf, recorder: Recorder) -> Tail {
+    Tail::follow(path, move |value| {
+        if let Ok(entry) = serde_json::from_value::<fake_gortex::JournalEntry>(value) {
+            super::record_journal(&recorder, entry);
+        }
+    })
+}
+
+fn follow_events(path: PathBuf, recorder: Recorder) -> Tail {
+    Tail::follow(path, move |value| {
+        let lane = if value["lane"] == "disk" {
+            Lane::Disk
+        } else {
+            Lane::Extension
+        };
+        let event = value["event"].as_str().unwrap_or_default().to_owned();
+        recorder.record(
+            lane,
+            &event,
+            value.get("payload").cloned().unwrap_or(Value::Null),
+        );
+    })
+}

@@ -1,0 +1,115 @@
+//! The fake Gortex as the simulated Pi and the adapter reach it: a server behind an in-process pipe, and a hook that is
+//! asked directly.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use adapter::{HookAsk, HookEnd, HookPort, HookReport};
+use fake_gortex::{Daemon, JournalSink, Script, State};
+use fake_pi::mcp::launch::{
+    Launch, ProcessControl, ServerLauncher, ServerProcess, Signal, StderrTail,
+};
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+/// How much a pipe holds: the size of a pipe on Linux.
+const PIPE: usize = 64 * 1024;
+
+/// A simulated installation of Gortex: the program that stands at one path.
+#[derive(Clone)]
+pub struct Installation {
+    /// Where the program stands, or nothing when it is not installed.
+    pub program: Option<PathBuf>,
+    /// What it is told to do.
+    pub script: Arc<Script>,
+    /// What it counts over its processes.
+    pub state: Arc<State>,
+    /// What it saw.
+    pub journal: Arc<dyn JournalSink>,
+}
+
+impl Installation {
+    fn has(&self, program: &std::path::Path) -> bool {
+        self.program.as_deref() == Some(program)
+    }
+}
+
+impl ServerLauncher for Installation {
+    fn launch(&self, launch: Launch) -> BoxFuture<'static, Result<ServerProcess, String>> {
+        if !self.has(launch.command.as_ref()) {
+            let missing = format!("spawn {} ENOENT", launch.command);
+            return Box::pin(std::future::ready(Err(missing)));
+        }
+        let daemon = Daemon::new(self.script.daemon.clone(), launch.cwd, self.journal.clone());
+        let daemon = daemon.with_state(self.state.clone());
+        let stderr = StderrTail::default();
+        stderr.push(daemon.stderr().as_bytes());
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        let killed = CancellationToken::new();
+        let ends = killed.clone();
+        let run = tokio::spawn(async move {
+            let launch = fake_gortex::Launch {
+                args: launch.args,
+                env: launch.env.into_iter().collect(),
+            };
+            tokio::select! {
+                biased;
+                () = ends.cancelled() => {}
+                _ = daemon.serve(theirs, launch) => {}
+            }
+        });
+        let ended = run.map(|_| ()).boxed().shared();
+        let control = Arc::new(Control { killed, ended });
+        Box::pin(std::future::ready(Ok(ServerProcess {
+            stream: Box::new(ours),
+            stderr,
+            control,
+        })))
+    }
+}
+
+/// A simulated process: a task that ends when it is told to.
+struct Control {
+    killed: CancellationToken,
+    ended: Shared<BoxFuture<'static, ()>>,
+}
+
+impl ProcessControl for Control {
+    fn signal(&self, _: Signal) {
+        self.killed.cancel();
+    }
+
+    fn closed(&self) -> BoxFuture<'static, ()> {
+        self.ended.clone().boxed()
+    }
+}
+
+impl HookPort for Installation {
+    fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport> {
+        let report = |stdout, end| HookReport { stdout, end };
+        if !self.has(&ask.program) {
+            let gone = report(Vec::new(), HookEnd::SpawnFailed("no such file".into()));
+            return Box::pin(std::future::ready(gone));
+        }
+        let Self {
+            script,
+            state,
+            journal,
+            ..
+        } = self.clone();
+        Box::pin(async move {
+            let run = fake_gortex::hook(&script, &state, &*journal, &ask.args, &ask.envelope);
+            tokio::select! {
+                biased;
+                () = ask.abort.cancelled() => report(Vec::new(), HookEnd::Aborted),
+                outcome = timeout(ask.deadline, run) => match outcome {
+                    Err(_) => report(Vec::new(), HookEnd::TimedOut),
+                    Ok(outcome) if outcome.stdout.len() > HookReport::MAX_BYTES => report(Vec::new(), HookEnd::TooLarge),
+                    Ok(outcome) => report(outcome.stdout, HookEnd::Exited(outcome.exit)),
+                },
+            }
+        })
+    }
+}

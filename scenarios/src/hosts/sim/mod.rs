@@ -1,0 +1,191 @@
+//! The simulated Pi as a host: one thread, virtual time, the same trace every time.
+
+mod gortex;
+mod others;
+mod ours;
+
+use std::sync::Arc;
+
+use adapter::{Environment, Log, WriteTable};
+use fake_gortex::{JournalEntry, Script, State};
+use fake_pi::{Extension, Host, HostOptions};
+use fake_pi::{Model, ModelReply};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use self::gortex::Installation;
+use self::others::{By, Recording, Scripted};
+use self::ours::Ours;
+use super::folder::CaseFolder;
+use super::model::ScriptedModel;
+use super::person::Line;
+use super::{PlayProblem, person};
+use crate::case::host::Place;
+use crate::case::{Case, Connector};
+use crate::trace::recorder::Recorder;
+use crate::trace::{Header, Lane, Trace, cause};
+
+/// The seed of a run that was not given one.
+pub const DEFAULT_SEED: u64 = 0;
+
+/// The version of Pi that is modelled.
+pub const VERSION: &str = "1.6.0";
+
+/// Plays a case on the simulated Pi.
+///
+/// # Errors
+/// When the host ends in the middle or hangs, or the case's folder fails.
+pub fn play(name: &str, case: &Case, seed: u64) -> Result<Trace, PlayProblem> {
+    let folder = CaseFolder::lay_out(case, None)?;
+    let runtime = fake_pi::runtime(seed)?;
+    let events = runtime.block_on(run(case, &folder, seed))?;
+    drop(runtime);
+    folder.remove()?;
+    let header = Header {
+        trace: 1,
+        case: name.into(),
+        host: "sim".into(),
+        pi: VERSION.into(),
+        seed: Some(seed),
+    };
+    Ok(Trace { header, events })
+}
+
+async fn run(
+    case: &Case,
+    folder: &CaseFolder,
+    seed: u64,
+) -> Result<Vec<crate::trace::Event>, PlayProblem> {
+    let recorder = Recorder::new(folder.placeholders());
+    let mut host = Connection(Host::start(options(case, folder, &recorder, seed)));
+    person::play(case, &mut host, &recorder).await?;
+    let end = host.0.close().await;
+    person::listen_to_the_end(&mut host, &recorder).await;
+    let mut leftovers = end.leftover_tasks;
+    leftovers.extend(end.leftover_servers);
+    if end.hung {
+        leftovers.push("a handler that never settled".into());
+    }
+    recorder.record(
+        Lane::Disk,
+        "end",
+        json!({ "files": CaseFolder::texts(&folder.project()) }),
+    );
+    recorder.record(
+        Lane::Person,
+        "closed",
+        json!({ "exit": end.code, "stderr": end.stderr.concat(), "leftovers": leftovers }),
+    );
+    let mut events = recorder.take();
+    cause::fill(&mut events);
+    Ok(events)
+}
+
+fn options(case: &Case, folder: &CaseFolder, recorder: &Recorder, seed: u64) -> HostOptions {
+    let program = folder.programs().join("gortex");
+    let journal = recorder.clone();
+    let gortex = Installation {
+        program: case.config.installed.then_some(program),
+        script: Arc::new(Script {
+            daemon: case.daemon.clone(),
+            hook: case.hook.clone(),
+        }),
+        state: Arc::new(State::memory()),
+        journal: Arc::new(move |entry: JournalEntry| super::record_journal(&journal, entry)),
+    };
+    let ours = Ours {
+        path: "<adapter>/index.ts".into(),
+        environment: environment(case, folder),
+        hook: Arc::new(gortex.clone()),
+        writes: Arc::new(WriteTable::default()),
+        log: Arc::new(NoLog),
+    };
+    let recording = |by| {
+        Arc::new(Recording {
+            by,
+            folder: folder.scratch(),
+            recorder: recorder.clone(),
+        })
+    };
+    let mut extensions: Vec<Arc<dyn Extension>> = vec![recording(By::First)];
+    let others = |place: Place| {
+        let placed = case
+            .host
+            .extensions
+            .iter()
+            .filter(move |other| other.place == place)
+            .cloned();
+        placed.map(|script| {
+            Arc::new(Scripted {
+                folder: folder.scratch(),
+                script,
+            }) as Arc<dyn Extension>
+        })
+    };
+    extensions.extend(others(Place::Before));
+    extensions.push(Arc::new(ours));
+    extensions.extend(others(Place::After));
+    extensions.push(recording(By::Last));
+    let model = Arc::new(Scripts(ScriptedModel::new(
+        case.model.clone(),
+        recorder.clone(),
+    )));
+    let mut options = HostOptions::new(folder.project(), model, Arc::new(gortex));
+    options.agent_dir = folder.agent();
+    options.home = folder.home();
+    options.temp_dir = folder.scratch();
+    options.extensions = extensions;
+    options.model_id = "scripted".into();
+    options.provider = "bench".into();
+    options.keep_sessions = true;
+    options.seed = seed;
+    options.connector = match case.host.connector {
+        Connector::Builtin => fake_pi::Connector::Builtin,
+        Connector::Absent => fake_pi::Connector::Absent,
+    };
+    options
+}
+
+fn environment(case: &Case, folder: &CaseFolder) -> Environment {
+    let fixed = [
+        ("PATH", folder.path_variable()),
+        ("HOME", folder.home().display().to_string()),
+        ("PI_CODING_AGENT_DIR", folder.agent().display().to_string()),
+    ];
+    let fixed = fixed
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    Environment {
+        vars: fixed.chain(case.config.env.clone()).collect(),
+        home: Some(folder.home()),
+    }
+}
+
+struct Scripts(ScriptedModel);
+
+impl Model for Scripts {
+    fn complete(&self, request: Value) -> BoxFuture<'static, ModelReply> {
+        let model = self.0.clone();
+        Box::pin(async move { model.answer(request).await })
+    }
+}
+
+/// The simulated host's log: what it says is for a person who looks for a fault with `GORTEX_PI_LOG`.
+struct NoLog;
+
+impl Log for NoLog {
+    fn line(&self, _: &str) {}
+}
+
+struct Connection(Host);
+
+impl Line for Connection {
+    fn send(&mut self, command: Value) -> BoxFuture<'_, Result<(), PlayProblem>> {
+        self.0.send(command);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn next(&mut self) -> BoxFuture<'_, Option<Value>> {
+        Box::pin(self.0.records.recv())
+    }
+}

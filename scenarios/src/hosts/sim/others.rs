@@ -1,0 +1,162 @@
+//! The other extensions on the simulated Pi: the recorder and the scripted ones, the twins of `real-pi/record.ts` and
+//! `real-pi/scripted.ts`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fake_pi::{Ctx, Event, Extension, Handler, Pi, Thrown};
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::case::OtherExtension;
+use crate::hosts::folder::CaseFolder;
+use crate::trace::Lane;
+use crate::trace::recorder::Recorder;
+
+/// Which events and members a recorder keeps: the file that `record.ts` reads too.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recorded {
+    first: BTreeMap<String, Vec<String>>,
+    last: BTreeMap<String, Vec<String>>,
+    writers: Vec<String>,
+}
+
+/// Where a recorder stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Before every other extension.
+    First,
+    /// Behind every other.
+    Last,
+}
+
+impl By {
+    fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Last => "last",
+        }
+    }
+}
+
+/// A recording extension.
+pub struct Recording {
+    /// Where it stands.
+    pub by: By,
+    /// The folder that its file would lie in.
+    pub folder: PathBuf,
+    /// Where its events go.
+    pub recorder: Recorder,
+}
+
+impl Extension for Recording {
+    fn path(&self) -> String {
+        file(&self.folder, &format!("record-{}", self.by.name()))
+    }
+
+    fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
+        Box::pin(std::future::ready(record(&pi, self.by, &self.recorder)))
+    }
+}
+
+fn record(pi: &Pi, by: By, recorder: &Recorder) -> Result<(), Thrown> {
+    let recorded: Recorded = serde_json::from_str(include_str!("../../../real-pi/recorded.json"))
+        .map_err(|error| Thrown::error(format!("recorded.json: {error}")))?;
+    let writers = Arc::new(recorded.writers);
+    let kept = match by {
+        By::First => recorded.first,
+        By::Last => recorded.last,
+    };
+    for (name, members) in kept {
+        let (writers, recorder) = (writers.clone(), recorder.clone());
+        let kind = name.clone();
+        let handler: Handler = Arc::new(move |event, ctx| {
+            let payload: Map<String, Value> = std::iter::once(("by".to_owned(), json!(by.name())))
+                .chain(
+                    members
+                        .iter()
+                        .filter_map(|member| Some((member.clone(), event.get(member)?))),
+                )
+                .collect();
+            recorder.record(Lane::Extension, &kind, Value::Object(payload));
+            snapshot(by, &kind, &event, &ctx, &writers, &recorder);
+            Box::pin(std::future::ready(Ok(Value::Null)))
+        });
+        pi.on(&name, handler)?;
+    }
+    Ok(())
+}
+
+/// Records the project's texts around a call that writes.
+fn snapshot(by: By, kind: &str, event: &Event, ctx: &Ctx, writers: &[String], recorder: &Recorder) {
+    let tool = event.get("toolName").unwrap_or_default();
+    let tool = tool.as_str().unwrap_or_default();
+    let bare = tool.strip_prefix("mcp__gortex__").unwrap_or(tool);
+    if !writers.iter().any(|writer| writer == bare) {
+        return;
+    }
+    let moment = match (by, kind) {
+        (By::First, "tool_call") => "before",
+        (_, "tool_result") => "after",
+        _ => return,
+    };
+    let files = ctx
+        .cwd()
+        .map(|cwd| CaseFolder::texts(&cwd))
+        .unwrap_or_default();
+    recorder.record(
+        Lane::Disk,
+        moment,
+        json!({ "toolCallId": event.get("toolCallId"), "files": files }),
+    );
+}
+
+/// An extension that a case scripts.
+pub struct Scripted {
+    /// The folder that its file would lie in.
+    pub folder: PathBuf,
+    /// What it does.
+    pub script: OtherExtension,
+}
+
+impl Extension for Scripted {
+    fn path(&self) -> String {
+        file(&self.folder, &self.script.name)
+    }
+
+    fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
+        Box::pin(std::future::ready(act(&pi, &self.script)))
+    }
+}
+
+/// The path that Pi would name an extension by.
+fn file(folder: &Path, name: &str) -> String {
+    folder.join(format!("{name}.ts")).display().to_string()
+}
+
+fn act(pi: &Pi, script: &OtherExtension) -> Result<(), Thrown> {
+    for (name, config) in &script.registers {
+        pi.register_mcp_server(&json!(name), config)?;
+    }
+    for handler in &script.on {
+        let script = handler.clone();
+        let act: Handler = Arc::new(move |_, _| {
+            let script = script.clone();
+            Box::pin(async move {
+                if script.delay_ms > 0 {
+                    tokio::time::sleep(Duration::from_millis(script.delay_ms)).await;
+                }
+                match script.throws {
+                    Some(message) => Err(Thrown::error(message)),
+                    None => Ok(script.returns.unwrap_or_default()),
+                }
+            })
+        });
+        pi.on(&handler.event, act)?;
+    }
+    Ok(())
+}

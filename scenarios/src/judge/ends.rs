@@ -1,0 +1,45 @@
+//! Checks 8 and 9: after quit nothing lives, and nothing was written to the terminal.
+
+use super::Failure;
+use crate::trace::{Lane, Trace};
+
+/// Check 8: the host ended by itself with code 0, and left no process, server or task.
+pub fn nothing_lives(trace: &Trace) -> Vec<Failure> {
+    const CHECK: &str = "8 nothing lives after quit";
+    let Some(end) = trace.named(Lane::Person, "closed").last() else {
+        return vec![Failure::new(CHECK, "the host did not end")];
+    };
+    let mut failures = Vec::new();
+    if end.payload["exit"] != 0 {
+        failures.push(
+            Failure::new(
+                CHECK,
+                format!("the host ended with {}", end.payload["exit"]),
+            )
+            .at(trace, end),
+        );
+    }
+    if end.payload["leftovers"]
+        .as_array()
+        .is_none_or(|left| !left.is_empty())
+    {
+        failures.push(
+            Failure::new(CHECK, format!("left behind: {}", end.payload["leftovers"]))
+                .at(trace, end),
+        );
+    }
+    failures
+}
+
+/// Check 9: the host wrote nothing to its standard error; its standard output is the line, where a stray text would
+/// show as a record that is none.
+pub fn nothing_was_written(trace: &Trace) -> Vec<Failure> {
+    trace
+        .named(Lane::Person, "closed")
+        .filter(|end| end.payload["stderr"] != "")
+        .map(|end| {
+            let what = format!("on the terminal: {}", end.payload["stderr"]);
+            Failure::new("9 nothing written to the terminal", what).at(trace, end)
+        })
+        .collect()
+}

@@ -1,0 +1,33 @@
+//! Check 3: each report is told by at most one turn, and the briefing stands at most once on a branch.
+
+use std::collections::BTreeMap;
+
+use super::Failure;
+use super::failures::text_of;
+use crate::trace::{Lane, Trace};
+
+/// Looks at the hidden messages of each session's history, paragraph by paragraph.
+pub fn each_report_once(trace: &Trace) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    for event in trace.named(Lane::Host, "history") {
+        let mut told: BTreeMap<String, usize> = BTreeMap::new();
+        let entries = event.payload["entries"].as_array().into_iter().flatten();
+        for entry in entries.filter(|entry| entry["customType"] == "gortex") {
+            let content = entry["content"]
+                .as_str()
+                .map_or_else(|| text_of(entry), str::to_owned);
+            for paragraph in content
+                .split("\n\n")
+                .map(str::trim)
+                .filter(|text| !text.is_empty())
+            {
+                *told.entry(paragraph.to_owned()).or_default() += 1;
+            }
+        }
+        for (paragraph, times) in told.into_iter().filter(|(_, times)| *times > 1) {
+            let what = format!("told {times} times on one branch: {paragraph:?}");
+            failures.push(Failure::new("3 each report once", what).at(trace, event));
+        }
+    }
+    failures
+}

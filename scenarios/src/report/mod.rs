@@ -1,0 +1,105 @@
+//! What a person or a machine is told about plays.
+
+pub mod conformance;
+pub mod listing;
+pub mod run;
+pub mod timeline;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+
+use crate::judge::Failure;
+use crate::trace::{Event, Trace};
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables and text.
+    #[default]
+    Text,
+    /// One JSON object a line, the last one `{"summary": {…}}`.
+    Json,
+}
+
+/// How many events before the one that failed are shown with it.
+const BEFORE: usize = 4;
+
+/// How many after it.
+const AFTER: usize = 2;
+
+/// How much of a payload an excerpt shows, in characters.
+const PAYLOAD_SHOWN: usize = 300;
+
+fn table(head: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(head);
+    table
+}
+
+fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")
+}
+
+fn failure_json(failure: &Failure) -> serde_json::Value {
+    serde_json::json!({ "check": failure.check, "what": failure.what })
+}
+
+/// Writes what did not hold, each with the events around it.
+fn write_failures(
+    out: &mut impl Write,
+    failures: &[Failure],
+    trace: Option<&Trace>,
+) -> io::Result<()> {
+    for failure in failures {
+        writeln!(out, "  ✗ {}: {}", failure.check, failure.what)?;
+        if let (Some(at), Some(trace)) = (failure.at, trace) {
+            let end = (at + 1 + AFTER).min(trace.events.len());
+            for (index, event) in trace
+                .events
+                .iter()
+                .enumerate()
+                .take(end)
+                .skip(at.saturating_sub(BEFORE))
+            {
+                let mark = if index == at { '>' } else { ' ' };
+                writeln!(out, "    {mark} {}", excerpt(event))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn excerpt(event: &Event) -> String {
+    let payload = shortened(&event.payload.to_string(), PAYLOAD_SHOWN);
+    format!(
+        "{:>7} ms  {:<9} {:<22} {payload}",
+        event.t, event.lane, event.event
+    )
+}
+
+/// A text cut to so many characters; control characters that would act on a terminal are shown as what they are.
+fn shortened(text: &str, most: usize) -> String {
+    let shown: String = text
+        .chars()
+        .take(most)
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect::<Vec<_>>()
+            } else {
+                vec![c]
+            }
+        })
+        .collect();
+    if text.chars().nth(most).is_some() {
+        shown + "…"
+    } else {
+        shown
+    }
+}

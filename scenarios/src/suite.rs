@@ -1,0 +1,206 @@
+//! The cases in a folder, and how many of them are played at once.
+
+use std::path::{Path, PathBuf};
+
+use futures::stream::{self, StreamExt as _};
+
+use crate::case::{self, Case, CaseProblem};
+use crate::hosts::{self, PlayProblem};
+use crate::judge::{Failure, judge};
+use crate::setup::RealPi;
+use crate::trace::Trace;
+use crate::trace::compare::{Difference, compare};
+
+/// A case and its name: area and file name, without the ending.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Such as `readiness/in-time`.
+    pub name: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// What is played.
+    pub case: Case,
+}
+
+/// The folder of this project's own cases.
+pub fn own_cases() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("cases")
+}
+
+/// Reads the cases below `folder` whose name contains one of `filters`, all without filters, in order of their names.
+///
+/// # Errors
+/// The first case that is wrong.
+pub fn read(folder: &Path, filters: &[String]) -> Result<Vec<Named>, Box<CaseProblem>> {
+    let mut paths = Vec::new();
+    find(folder, &mut paths).map_err(|error| CaseProblem::Unreadable {
+        path: folder.into(),
+        cause: error.to_string(),
+    })?;
+    let mut named: Vec<(String, PathBuf)> = paths
+        .into_iter()
+        .map(|path| (name(folder, &path), path))
+        .collect();
+    named.sort();
+    named
+        .into_iter()
+        .filter(|(name, _)| {
+            filters.is_empty() || filters.iter().any(|filter| name.contains(filter.as_str()))
+        })
+        .map(|(name, path)| case::load(&path).map(|case| Named { name, path, case }))
+        .collect()
+}
+
+/// Reads one case of a folder, for the test of its name.
+///
+/// # Errors
+/// When it is wrong.
+pub fn read_one(folder: &Path, path: &Path) -> Result<Named, Box<CaseProblem>> {
+    Ok(Named {
+        name: name(folder, path),
+        path: path.to_owned(),
+        case: case::load(path)?,
+    })
+}
+
+fn name(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder)
+        .unwrap_or(path)
+        .with_extension("")
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn find(folder: &Path, paths: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            find(&path, paths)?;
+        } else if path.extension().is_some_and(|ending| ending == "toml") {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// One play and what did not hold in it.
+#[derive(Debug)]
+pub struct Played {
+    /// The trace; none when the play did not come to its end.
+    pub trace: Option<Trace>,
+    /// What did not hold.
+    pub failures: Vec<Failure>,
+}
+
+impl Played {
+    fn of(case: &Case, outcome: Result<Trace, PlayProblem>) -> Self {
+        match outcome {
+            Ok(trace) => Self {
+                failures: judge(case, &trace),
+                trace: Some(trace),
+            },
+            Err(problem) => {
+                let failure = Failure {
+                    check: "the play".into(),
+                    what: problem.to_string(),
+                    at: None,
+                };
+                Self {
+                    trace: None,
+                    failures: vec![failure],
+                }
+            }
+        }
+    }
+
+    /// A play of which nothing is known, because what played it died.
+    pub fn lost() -> Self {
+        let what = "what played it died; that is a fault of the bench".to_owned();
+        Self {
+            trace: None,
+            failures: vec![Failure {
+                check: "the play".into(),
+                what,
+                at: None,
+            }],
+        }
+    }
+
+    /// Whether all held.
+    pub fn held(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+/// Plays a case on the simulated Pi and judges it.
+pub fn play_on_sim(named: &Named, seed: u64) -> Played {
+    Played::of(
+        &named.case,
+        hosts::sim::play(&named.name, &named.case, seed),
+    )
+}
+
+/// Plays a case on the real Pi and judges it.
+pub async fn play_on_pi(named: &Named, pi: &RealPi) -> Played {
+    Played::of(
+        &named.case,
+        hosts::pi::play(&named.name, &named.case, pi).await,
+    )
+}
+
+/// A case on both hosts.
+#[derive(Debug)]
+pub struct Conformed {
+    /// The play on sim.
+    pub sim: Played,
+    /// The play on the real Pi.
+    pub pi: Played,
+    /// Where the traces differ.
+    pub differences: Vec<Difference>,
+}
+
+impl Conformed {
+    /// Whether the hosts told the same, and all held on both.
+    pub fn equal(&self) -> bool {
+        self.differences.is_empty() && self.sim.held() && self.pi.held()
+    }
+}
+
+/// Plays a case on both hosts and compares the traces.
+pub async fn conform(named: &Named, pi: &RealPi, seed: u64) -> Conformed {
+    let case = named.clone();
+    // The simulated host brings a runtime of its own, which cannot run inside another.
+    let sim = tokio::task::spawn_blocking(move || play_on_sim(&case, seed)).await;
+    let sim = sim.unwrap_or_else(|_| Played::lost());
+    let pi = play_on_pi(named, pi).await;
+    let differences = match (&sim.trace, &pi.trace) {
+        (Some(sim), Some(pi)) => compare(sim, pi),
+        _ => Vec::new(),
+    };
+    Conformed {
+        sim,
+        pi,
+        differences,
+    }
+}
+
+/// Does something with each case, `jobs` at a time, and gives the outcomes in the cases' order.
+pub async fn side_by_side<'a, T>(
+    cases: &'a [Named],
+    jobs: usize,
+    play: &impl AsyncFn(&'a Named) -> T,
+    mut done: impl FnMut(&Named),
+) -> Vec<T> {
+    let plays = cases
+        .iter()
+        .enumerate()
+        .map(|(index, named)| async move { (index, play(named).await) });
+    let mut running = stream::iter(plays).buffer_unordered(jobs.max(1));
+    let mut outcomes: Vec<(usize, T)> = Vec::with_capacity(cases.len());
+    while let Some((index, outcome)) = running.next().await {
+        done(&cases[index]);
+        outcomes.push((index, outcome));
+    }
+    outcomes.sort_by_key(|(index, _)| *index);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}

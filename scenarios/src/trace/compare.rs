@@ -1,0 +1,247 @@
+//! Compares two traces of one case, lane by lane.
+//!
+//! Order within a lane, and everything in a payload, must be equal. Order between lanes is not compared: on the real
+//! host the lanes are seen by different processes. Times are not compared: a case that depends on them says so in its
+//! expectations. Nothing else is let pass.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use similar::{ChangeTag, DiffOp, TextDiff};
+
+use super::{Event, Lane, Trace};
+
+/// One place in which two traces differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The lane it is in.
+    pub lane: Lane,
+    /// The place as a unified diff of the two lanes' events, `-` the first trace, `+` the second.
+    pub text: String,
+}
+
+/// Lists where two traces differ; empty when they tell the same.
+pub fn compare(first: &Trace, second: &Trace) -> Vec<Difference> {
+    let (first, second) = (lanes(first), lanes(second));
+    Lane::ALL
+        .into_iter()
+        .flat_map(|lane| compare_lane(lane, &first[&lane], &second[&lane]))
+        .collect()
+}
+
+fn compare_lane(lane: Lane, first: &[String], second: &[String]) -> Vec<Difference> {
+    let first: Vec<&str> = first.iter().map(String::as_str).collect();
+    let second: Vec<&str> = second.iter().map(String::as_str).collect();
+    let diff = TextDiff::from_slices(&first, &second);
+    diff.grouped_ops(1)
+        .iter()
+        .map(|group| Difference {
+            lane,
+            text: group
+                .iter()
+                .fold(String::new(), |text, op| text + &lines(&diff, op)),
+        })
+        .collect()
+}
+
+fn lines<'a>(diff: &TextDiff<'a, 'a, str>, op: &DiffOp) -> String {
+    let mut text = String::new();
+    for change in diff.iter_changes(op) {
+        let sign = match change.tag() {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{sign} {}", change.value());
+    }
+    text
+}
+
+/// Each lane's events as one comparable line each: sorted members, ids replaced by their order of appearance.
+fn lanes(trace: &Trace) -> BTreeMap<Lane, Vec<String>> {
+    let mut ids = Ids::default();
+    Lane::ALL
+        .into_iter()
+        .map(|lane| {
+            (
+                lane,
+                trace
+                    .lane(lane)
+                    .map(|event| line(event, &mut ids))
+                    .collect(),
+            )
+        })
+        .collect()
+}
+
+fn line(event: &Event, ids: &mut Ids) -> String {
+    // A cause is derived from the events, across lanes; what it is derived from is compared.
+    let whole = json!({ "event": event.event, "payload": event.payload });
+    ids.replace(&sorted(&whole)).to_string()
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(members) => {
+            let ordered: BTreeMap<&String, Value> = members
+                .iter()
+                .map(|(key, item)| (key, sorted(item)))
+                .collect();
+            json!(ordered)
+        }
+        other => other.clone(),
+    }
+}
+
+/// Replaces UUIDs, the form of Pi's session ids, by the order in which they appear.
+#[derive(Debug, Default)]
+struct Ids(Vec<String>);
+
+impl Ids {
+    fn replace(&mut self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.replace_in(text)),
+            Value::Array(items) => items.iter().map(|item| self.replace(item)).collect(),
+            Value::Object(members) => members
+                .iter()
+                .map(|(key, item)| (key.clone(), self.replace(item)))
+                .collect(),
+            other => other.clone(),
+        }
+    }
+
+    fn replace_in(&mut self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest
+            .char_indices()
+            .map(|(at, _)| at)
+            .find(|&at| is_uuid(&rest[at..]))
+        {
+            out.push_str(&rest[..start]);
+            let id = &rest[start..start + UUID_LENGTH];
+            let number = self
+                .0
+                .iter()
+                .position(|known| known == id)
+                .unwrap_or_else(|| {
+                    self.0.push(id.to_owned());
+                    self.0.len() - 1
+                });
+            let _ = write!(out, "<id {}>", number + 1);
+            rest = &rest[start + UUID_LENGTH..];
+        }
+        out + rest
+    }
+}
+
+const UUID_LENGTH: usize = 36;
+
+/// Whether `text` begins with a UUID in its usual form.
+fn is_uuid(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= UUID_LENGTH
+        && bytes[..UUID_LENGTH]
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| match at {
+                8 | 13 | 18 | 23 => *byte == b'-',
+                _ => byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase(),
+            })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::{Event, Header, Lane, Trace};
+    use super::compare;
+
+    fn trace(events: &[(Lane, &str, serde_json::Value)]) -> Trace {
+        Trace {
+            header: Header {
+                trace: 1,
+                case: "a/b".into(),
+                host: "sim".into(),
+                pi: "1.6.0".into(),
+                seed: None,
+            },
+            events: events
+                .iter()
+                .enumerate()
+                .map(|(t, (lane, event, payload))| Event {
+                    t: t as u64,
+                    lane: *lane,
+                    event: (*event).into(),
+                    cause: None,
+                    payload: payload.clone(),
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn order_between_lanes_and_of_members_is_free() {
+        let one = trace(&[
+            (Lane::Host, "a", json!({"x": 1, "y": 2})),
+            (Lane::Mcp, "b", json!({})),
+        ]);
+        let two = trace(&[
+            (Lane::Mcp, "b", json!({})),
+            (Lane::Host, "a", json!({"y": 2, "x": 1})),
+        ]);
+        assert_eq!(compare(&one, &two), []);
+    }
+
+    #[test]
+    fn swapped_events_dropped_members_and_other_texts_are_each_found() {
+        let base = trace(&[
+            (Lane::Host, "a", json!({})),
+            (Lane::Host, "b", json!({"x": null})),
+            (Lane::Host, "c", json!({"text": "t"})),
+        ]);
+        let swapped = trace(&[
+            (Lane::Host, "b", json!({"x": null})),
+            (Lane::Host, "a", json!({})),
+            (Lane::Host, "c", json!({"text": "t"})),
+        ]);
+        let dropped = trace(&[
+            (Lane::Host, "a", json!({})),
+            (Lane::Host, "b", json!({})),
+            (Lane::Host, "c", json!({"text": "t"})),
+        ]);
+        let other = trace(&[
+            (Lane::Host, "a", json!({})),
+            (Lane::Host, "b", json!({"x": null})),
+            (Lane::Host, "c", json!({"text": "u"})),
+        ]);
+        for changed in [swapped, dropped, other] {
+            assert_ne!(compare(&base, &changed), []);
+        }
+    }
+
+    #[test]
+    fn ids_are_equal_by_order_of_appearance_only() {
+        let (a, b) = (
+            "01a22c3f-be7b-7737-bf41-b8751afa4e43",
+            "01a22c3f-be7b-7737-bf41-b8751afa4e44",
+        );
+        let one = trace(&[
+            (Lane::Hook, "ask", json!({"s": a})),
+            (Lane::Hook, "ask", json!({"s": a})),
+        ]);
+        let same = trace(&[
+            (Lane::Hook, "ask", json!({"s": b})),
+            (Lane::Hook, "ask", json!({"s": b})),
+        ]);
+        let changed = trace(&[
+            (Lane::Hook, "ask", json!({"s": a})),
+            (Lane::Hook, "ask", json!({"s": b})),
+        ]);
+        assert_eq!(compare(&one, &same), []);
+        assert_ne!(compare(&one, &changed), []);
+    }
+}

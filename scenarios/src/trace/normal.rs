@@ -1,0 +1,202 @@
+//! From what a party said to what a trace keeps.
+//!
+//! Both hosts pass through these functions, so a member is either kept for both or for none. What is left out is left
+//! out because it cannot be the same in two runs of one host, or because it is text of Pi's own that `fake-pi` does not
+//! write; each place says which.
+
+use serde_json::{Map, Value, json};
+
+use super::Lane;
+
+/// Stands for a duration: that there is one matters (only a call that ran has it, pi-host.md 1.4), how long does not.
+const DURATION: &str = "<ms>";
+
+/// Turns an RPC record of Pi into the event that the trace keeps.
+///
+/// `None`: the record says nothing that is compared. That is `message_update`, the stream of one answer in pieces: how
+/// a provider cuts an answer is not modelled, its whole is in `message_end`.
+pub fn rpc_record(record: &Value) -> Option<(Lane, String, Value)> {
+    let kind = record.get("type")?.as_str()?;
+    match kind {
+        "message_update" => None,
+        "response" => Some((Lane::Person, "response".into(), response(record))),
+        "extension_ui_request" => {
+            let method = record.get("method").and_then(Value::as_str).unwrap_or("ui");
+            Some((
+                Lane::Person,
+                method.into(),
+                without(record, &["type", "id", "method"]),
+            ))
+        }
+        "message_start" | "message_end" => Some((
+            Lane::Host,
+            kind.into(),
+            json!({ "message": message(&record["message"]) }),
+        )),
+        "turn_end" => {
+            let ids: Vec<&Value> = record["toolResults"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|result| &result["toolCallId"])
+                .collect();
+            Some((
+                Lane::Host,
+                kind.into(),
+                json!({ "stopReason": record["message"]["stopReason"], "toolResults": ids }),
+            ))
+        }
+        "agent_end" => {
+            let roles: Vec<&Value> = record["messages"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|message| &message["role"])
+                .collect();
+            let mut payload = without(record, &["type", "messages"]);
+            payload["roles"] = json!(roles);
+            Some((Lane::Host, kind.into(), payload))
+        }
+        _ => Some((
+            Lane::Host,
+            kind.into(),
+            timeless(&without(record, &["type"])),
+        )),
+    }
+}
+
+/// A command's response: whether it was taken, and how. The data of a query is the reader's, not the trace's.
+fn response(record: &Value) -> Value {
+    let mut payload = without(record, &["type", "data"]);
+    if let Some(data) = record.get("data").filter(|_| {
+        matches!(
+            record["command"].as_str(),
+            Some("prompt" | "steer" | "follow_up" | "new_session" | "switch_session")
+        )
+    }) {
+        payload["data"] = data.clone();
+    }
+    payload
+}
+
+/// A message as Pi keeps it, without what the clock, the provider's bookkeeping and Pi's own prompt text put there.
+pub fn message(message: &Value) -> Value {
+    let mut kept = without(
+        message,
+        &[
+            "timestamp",
+            "api",
+            "provider",
+            "model",
+            "usage",
+            "responseId",
+            "rawStopReason",
+            "thinkingLevel",
+        ],
+    );
+    if let Some(sections) = kept.get("sections").and_then(Value::as_object) {
+        let names: Vec<&String> = sections.keys().collect();
+        kept["sections"] = json!(names);
+    }
+    if let Some(added) = kept.get("toolsAdded").and_then(Value::as_array) {
+        kept["toolsAdded"] = added.iter().map(declaration).collect();
+    }
+    if kept["role"] == "assistant" && kept.get("durationMs").is_some() {
+        // An answer's time is the provider's.
+        kept.as_object_mut()
+            .map(|members| members.remove("durationMs"));
+    }
+    timeless(&kept)
+}
+
+/// A session entry: its place in the tree is its order, so its ids and times are left out.
+pub fn entry(entry: &Value) -> Value {
+    let mut kept = without(entry, &["id", "parentId", "timestamp"]);
+    if let Some(inner) = entry.get("message") {
+        kept["message"] = message(inner);
+    }
+    kept
+}
+
+/// A chat-completions request: what the model reads, and which tools it may call.
+///
+/// The system text is Pi's own, differs by version (pi-host.md 14) and is not modelled; it is a placeholder.
+pub fn model_request(body: &Value) -> Value {
+    let messages: Vec<Value> = body["messages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|message| {
+            if message["role"] == "system" || message["role"] == "developer" {
+                json!({ "role": "system", "content": "<system>" })
+            } else {
+                message.clone()
+            }
+        })
+        .collect();
+    let tools = body["tools"].as_array().into_iter().flatten();
+    let tools: Vec<Value> = tools.map(|tool| declaration(&tool["function"])).collect();
+    json!({ "messages": messages, "tools": tools })
+}
+
+/// A tool as it is declared to the model.
+///
+/// Of Pi's own tools the name and the schema are kept, without the descriptions, which are texts of Pi; of a graph tool
+/// all is kept, since Pi only passes on what the daemon said.
+fn declaration(tool: &Value) -> Value {
+    if tool["name"]
+        .as_str()
+        .is_some_and(|name| name.starts_with("mcp__"))
+    {
+        tool.clone()
+    } else {
+        without_descriptions(tool)
+    }
+}
+
+/// `value` without the named members.
+pub fn without(value: &Value, names: &[&str]) -> Value {
+    let Some(members) = value.as_object() else {
+        return value.clone();
+    };
+    let kept: Map<String, Value> = members
+        .iter()
+        .filter(|(name, _)| !names.contains(&name.as_str()))
+        .map(|(name, item)| (name.clone(), item.clone()))
+        .collect();
+    Value::Object(kept)
+}
+
+/// `value` with each duration and timestamp in it replaced.
+fn timeless(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(timeless).collect(),
+        Value::Object(members) => members
+            .iter()
+            .filter(|(name, _)| *name != "timestamp")
+            .map(|(name, item)| {
+                let item = if name == "durationMs" {
+                    json!(DURATION)
+                } else {
+                    timeless(item)
+                };
+                (name.clone(), item)
+            })
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+/// A JSON Schema without its descriptions.
+fn without_descriptions(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(without_descriptions).collect(),
+        Value::Object(members) => members
+            .iter()
+            // A property may be called "description" too: only a text is one.
+            .filter(|(name, item)| *name != "description" || !item.is_string())
+            .map(|(name, item)| (name.clone(), without_descriptions(item)))
+            .collect(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,85 @@
+//! Collects the events of one play.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{Event, Lane};
+
+/// Collects events, stamps them, and puts placeholders in the place of paths. Clones share one collection.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    start: Instant,
+    /// Text and what stands for it, the longest text first so that a folder does not spoil what lies in it.
+    placeholders: Vec<(String, String)>,
+    events: Mutex<Vec<Event>>,
+}
+
+impl Recorder {
+    /// Starts a collection; time counts from now, on tokio's clock.
+    pub fn new(mut placeholders: Vec<(String, String)>) -> Self {
+        placeholders.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        Self {
+            inner: Arc::new(Inner {
+                start: Instant::now(),
+                placeholders,
+                events: Mutex::new(Vec::new()),
+            }),
+        }
+    }
+
+    /// Records one event.
+    pub fn record(&self, lane: Lane, event: &str, payload: Value) {
+        let t = u64::try_from(self.inner.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let payload = self.with_placeholders(payload);
+        self.events().push(Event {
+            t,
+            lane,
+            event: event.to_owned(),
+            cause: None,
+            payload,
+        });
+    }
+
+    /// Takes what was collected so far.
+    pub fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut *self.events())
+    }
+
+    fn events(&self) -> MutexGuard<'_, Vec<Event>> {
+        self.inner
+            .events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_placeholders(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.replace(text)),
+            Value::Array(items) => items
+                .into_iter()
+                .map(|item| self.with_placeholders(item))
+                .collect(),
+            Value::Object(members) => members
+                .into_iter()
+                .map(|(key, item)| (self.replace(key), self.with_placeholders(item)))
+                .collect(),
+            other => other,
+        }
+    }
+
+    fn replace(&self, mut text: String) -> String {
+        for (from, to) in &self.inner.placeholders {
+            if text.contains(from) {
+                text = text.replace(from, to);
+            }
+        }
+        text
+    }
+}
