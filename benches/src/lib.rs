@@ -1,1 +1,0 @@
-//! Laid out; see ARCHITECTURE.md.
