@@ -6,20 +6,17 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, join_all};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::link::Link;
-use super::section::{self, SECTION};
 use super::settings::{self, Configured, Settings};
 use super::tool::ServerTool;
 use crate::extension::{Event, Extension, Handler, Thrown, lock};
 use crate::host;
 use crate::instance::{Command, Ctx, Pi};
-use crate::mcp::{McpExposure, ServerConfig, ToolNames};
+use crate::mcp::{ServerConfig, ToolNames};
 
-/// How long the first prompt waits for servers with declared tools (pi-host.md 4.5).
-const STARTUP_WAIT: Duration = Duration::from_secs(10);
 /// What loading the MCP client takes the first time: children appear about 0.1 s after `session_start`, when a prompt
 /// that came at once is already in `before_agent_start` (pi-host.md 1.1).
 const FIRST_LOAD: Duration = Duration::from_millis(100);
@@ -57,7 +54,8 @@ impl Server {
             .is_some_and(|known| Arc::ptr_eq(known, link))
     }
 
-    fn ready(&self) -> Option<Ready> {
+    /// Settles when its latest attempt to connect did.
+    pub(super) fn ready(&self) -> Option<Ready> {
         lock(&self.ready).clone()
     }
 }
@@ -68,12 +66,12 @@ pub(super) struct Inner {
     pub(super) configured: Vec<Configured>,
     config_errors: Vec<String>,
     pub(super) overridden: Vec<String>,
-    auto_enable_codemode: bool,
-    warned_unreachable: bool,
+    pub(super) auto_enable_codemode: bool,
+    pub(super) warned_unreachable: bool,
     /// Whether a prompt waited for the start already.
-    waited: bool,
+    pub(super) waited: bool,
     names: ToolNames,
-    tools: BTreeMap<String, Vec<ServerTool>>,
+    pub(super) tools: BTreeMap<String, Vec<ServerTool>>,
     /// Settles when all connections of the session's start did.
     started: Option<Ready>,
     /// The life of the session; work that outlives it is dropped. None before `session_start`.
@@ -310,127 +308,6 @@ impl Manager {
         let started = lock(&self.inner).started.clone();
         if let Some(started) = started {
             started.await;
-        }
-    }
-
-    /// Holds the first prompt for servers whose tools are to be declared in it.
-    async fn wait_for_direct(&self, ctx: &Ctx) {
-        let ready: Vec<Ready> = {
-            let mut inner = lock(&self.inner);
-            if std::mem::replace(&mut inner.waited, true) {
-                return;
-            }
-            let direct = inner.servers.iter().filter(|server| {
-                server.config.enabled
-                    && section::exposures(&server.config).contains(&McpExposure::Direct)
-            });
-            direct.filter_map(|server| server.ready()).collect()
-        };
-        if ready.is_empty() || timeout(STARTUP_WAIT, join_all(ready)).await.is_ok() {
-            return;
-        }
-        let text = "MCP servers are still connecting; their tools become available once connected.";
-        // A session that was replaced meanwhile has nobody to tell.
-        let _ = ctx.notify(text, Some("info"));
-    }
-
-    /// Lists the servers whose tools are not declared in the run's prompt.
-    fn list_servers(&self, event: &Event) {
-        let servers: Vec<_> = self
-            .servers()
-            .iter()
-            .map(|server| {
-                (
-                    server.config.clone(),
-                    server.link().and_then(|link| link.instructions()),
-                )
-            })
-            .collect();
-        let text = section::render(&servers);
-        event.edit("systemPromptOptions", |options| {
-            let Some(sections) = options
-                .get_mut("sections")
-                .and_then(serde_json::Value::as_object_mut)
-            else {
-                return;
-            };
-            match text {
-                Some(text) => drop(sections.insert(SECTION.to_owned(), text.into())),
-                None => drop(sections.shift_remove(SECTION)),
-            }
-        });
-    }
-
-    /// Holds a call to a server that is just being connected, until it is or the run is aborted.
-    async fn wait_for_owner(&self, event: &Event, ctx: &Ctx) {
-        let called = event.get("toolName").unwrap_or_default();
-        let owner = {
-            let inner = lock(&self.inner);
-            let mut tools = inner.tools.values().flatten();
-            tools
-                .find(|tool| called == tool.name())
-                .map(|tool| tool.server().to_owned())
-        };
-        let abort = ctx.signal().ok().flatten().unwrap_or_default();
-        // A server that is connected anew while the call waits is waited for too.
-        let mut seen: Option<Ready> = None;
-        while let Some(ready) = owner
-            .as_deref()
-            .and_then(|name| self.server(name))
-            .and_then(|server| server.ready())
-        {
-            if abort.is_cancelled() || seen.as_ref().is_some_and(|known| known.ptr_eq(&ready)) {
-                return;
-            }
-            tokio::select! {
-                biased;
-                () = abort.cancelled() => return,
-                () = ready.clone() => seen = Some(ready),
-            }
-        }
-    }
-
-    /// Declares the tool through which undeclared ones are reached, or says once that nothing reaches them.
-    pub(super) fn activate_reaching(&self, ctx: &Ctx) {
-        let (needs, auto) = {
-            let inner = lock(&self.inner);
-            let enabled = inner.servers.iter().filter(|server| server.config.enabled);
-            let needs: Vec<McpExposure> = enabled
-                .flat_map(|server| section::exposures(&server.config))
-                .collect();
-            (needs, inner.auto_enable_codemode)
-        };
-        let (by_script, by_search) = (
-            needs.contains(&McpExposure::Codemode),
-            needs.contains(&McpExposure::Deferred),
-        );
-        if !by_script && !by_search {
-            return;
-        }
-        let Ok(mut active) = self.pi.get_active_tools() else {
-            return;
-        };
-        let before = active.len();
-        for (needed, name) in [(by_script && auto, "codemode"), (by_search, "tool_search")] {
-            if needed && !active.iter().any(|known| known == name) {
-                active.push(name.to_owned());
-            }
-        }
-        if active.len() > before {
-            // Checked to be current just above.
-            let _ = self.pi.set_active_tools(&active);
-        }
-        if active
-            .iter()
-            .any(|name| name == "codemode" || name == "tool_search")
-        {
-            return;
-        }
-        if !std::mem::replace(&mut lock(&self.inner).warned_unreachable, true) {
-            let text = "MCP tools are only reachable from the codemode or tool_search tool, but neither is active \
-                        (autoEnableCodemode is false); they cannot be called.";
-            // As above.
-            let _ = ctx.notify(text, Some("warning"));
         }
     }
 

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `manager` | the MCP support as an extension: which servers there are, and its handlers |
+//! | `waits` | how servers and the run meet |
 //! | `changes` | registrations during a session |
 //! | `link` | one server's connection, its state, its stop |
 //! | `tool` | a server's tools in the registry |
@@ -19,6 +20,7 @@ mod section;
 mod settings;
 mod status;
 mod tool;
+mod waits;
 
 use std::sync::Arc;
 
