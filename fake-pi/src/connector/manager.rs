@@ -273,7 +273,11 @@ impl Manager {
         let (manager, connecting) = (self.clone(), server.clone());
         let life = lock(&self.inner).life.clone().unwrap_or_default();
         let ready = async move {
-            manager.load_client().await;
+            tokio::select! {
+                biased;
+                () = life.cancelled() => return,
+                () = manager.load_client() => {}
+            }
             let current = manager
                 .servers()
                 .iter()

@@ -14,6 +14,9 @@ use crate::instance::Instance;
 use crate::session::Session;
 use crate::session::history::History;
 
+/// Turns of the runtime that ended tasks get before they count as left over.
+const TURNS_TO_END: usize = 16;
+
 /// The whole life of a host: start, commands, end.
 pub(crate) async fn run(
     host: Arc<Shared>,
@@ -44,6 +47,10 @@ pub(crate) async fn run(
         }
     }
     shut_down(&host).await;
+    // Tasks that were just told to end get the turns they need to notice; what is still there then is left over.
+    for _ in 0..TURNS_TO_END {
+        tokio::task::yield_now().await;
+    }
     finish(&host, &end, 0);
 }
 

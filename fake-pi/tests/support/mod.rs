@@ -290,6 +290,7 @@ impl Stage {
             (false, &Vec::new()),
             "{exit:?}"
         );
+        assert_eq!(exit.leftover_tasks, Vec::<String>::new());
         exit
     }
 }
