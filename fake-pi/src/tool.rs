@@ -86,7 +86,7 @@ pub trait Tool: Send + Sync {
     fn definition(&self) -> ToolDefinition;
 
     /// Further members of its registry entry, as an object: `promptGuidelines`, `namespace`, `annotations`
-    /// (pi-host.md 12).
+    /// (pi-host.md 12), and `constrainedSampling`, which only the transcript shows.
     fn registry_members(&self) -> Value {
         Value::Null
     }

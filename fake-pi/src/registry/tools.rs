@@ -32,8 +32,16 @@ impl Entry {
         }
     }
 
-    /// The tool as the model's request declares it.
+    /// The tool as the transcript declares it.
     pub(crate) fn declaration(&self) -> Value {
+        let mut declaration = self.described();
+        if let Some(wish) = self.tool.registry_members().get("constrainedSampling") {
+            declaration["constrainedSampling"] = wish.clone();
+        }
+        declaration
+    }
+
+    fn described(&self) -> Value {
         json!({
             "name": self.definition.name,
             "description": self.definition.description,
@@ -43,7 +51,7 @@ impl Entry {
 
     /// The tool as `getAllTools()` lists it (pi-host.md 12).
     fn listed(&self) -> Value {
-        let mut entry = self.declaration();
+        let mut entry = self.described();
         let extra = self.tool.registry_members();
         let take = |name: &str, entry: &mut Value| {
             if let Some(value) = extra.get(name) {

@@ -60,6 +60,8 @@ pub fn parse(file: &str, text: &str) -> Result<Case, Box<CaseProblem>> {
                     .find(mark.as_str())
                     .map_or(from, |at| from + at)
             });
+            // A mark may begin with the line break before its line.
+            let at = at + text[at..].bytes().take_while(|byte| *byte == b'\n').count();
             Err(wrong(file, text, at, &what, Some(help)))
         }
     }
@@ -67,8 +69,6 @@ pub fn parse(file: &str, text: &str) -> Result<Case, Box<CaseProblem>> {
 
 fn wrong(file: &str, text: &str, at: usize, what: &str, help: Option<String>) -> Box<CaseProblem> {
     let at = at.min(text.len());
-    // A mark may begin with the line break before its line.
-    let at = at + text[at..].bytes().take_while(|byte| *byte == b'\n').count();
     let rest = text[at..].find('\n').unwrap_or(text.len() - at);
     Box::new(CaseProblem::Wrong {
         file: file.to_owned(),
