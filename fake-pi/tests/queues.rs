@@ -8,9 +8,9 @@
 mod support;
 
 use fake_pi::ModelReply;
-use serde_json::json;
+use serde_json::{Value, json};
 use support::fixtures::{server, with_server};
-use support::{Log, Stage, call, noted, play, recorder};
+use support::{Log, Stage, call, extension, noted, play, recorder, sync};
 
 /// Section 1.5, trace 15-steer-followup.
 #[test]
@@ -132,6 +132,70 @@ fn a_passing_failure_is_repeated_and_left_out() {
             .map(|end| end["willRetry"].clone())
             .collect();
         assert_eq!(ends, [true, false]);
+        stage.end().await;
+    });
+}
+
+/// Trace 07-custom-messages: steers are delivered one per turn, and a change of tools is told before them.
+#[test]
+fn steers_are_delivered_one_per_turn_behind_what_changed() {
+    play(async {
+        let registrant = extension("r", |pi| {
+            let own = pi.clone();
+            pi.on(
+                "tool_call",
+                sync(move |_, _| {
+                    own.register_tool(std::sync::Arc::new(support::fixtures::Echo))?;
+                    own.set_active_tools(&["bash".to_owned(), "mcp__s__a".to_owned()])?;
+                    Ok(Value::Null)
+                }),
+            )
+            .map(drop)
+        });
+        let replies = vec![ModelReply::calls(vec![call("c1", "mcp__s__a", json!({}))])];
+        let mut stage = Stage::new(vec![with_server(), registrant], replies);
+        stage.servers.add("srv", server());
+        stage.send(json!({"type": "prompt", "message": "hi"}));
+        stage
+            .until(|record| record["type"] == "tool_execution_start")
+            .await;
+        for text in ["one", "two"] {
+            stage.ask(json!({"type": "steer", "message": text})).await;
+        }
+        stage
+            .until(|record| record["type"] == "agent_settled")
+            .await;
+        assert_eq!(
+            stage.model.roles()[1..],
+            [
+                vec!["system", "user", "assistant", "tool", "user"],
+                vec![
+                    "system",
+                    "user",
+                    "assistant",
+                    "tool",
+                    "user",
+                    "assistant",
+                    "user"
+                ],
+            ]
+        );
+        assert_eq!(stage.model.tools()[1], ["bash", "mcp__s__a"]);
+        let messages = stage.ask(json!({"type": "get_messages"})).await["data"]["messages"].clone();
+        assert_eq!(
+            support::words(&messages, "role"),
+            [
+                "system",
+                "user",
+                "assistant",
+                "toolResult",
+                "system",
+                "user",
+                "assistant",
+                "user",
+                "assistant"
+            ]
+        );
         stage.end().await;
     });
 }
