@@ -104,7 +104,7 @@ fn main() -> Outcome<()> {
         .measurement_time(Duration::from_secs(8));
     group.bench_function("floor", |bencher| bencher.iter(|| bare(&program)));
     group.bench_function("cold", |bencher| {
-        bencher.iter(|| runtime.block_on(ChildHook.ask(ask())))
+        bencher.iter(|| runtime.block_on(ChildHook.ask(ask())));
     });
     group.finish();
     criterion.final_summary();

@@ -5,7 +5,7 @@ pub mod listing;
 pub mod run;
 pub mod timeline;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use clap::ValueEnum;
 use comfy_table::{ContentArrangement, Table, presets};
@@ -33,12 +33,18 @@ const AFTER: usize = 2;
 /// How much of a payload an excerpt shows, in characters.
 const PAYLOAD_SHOWN: usize = 300;
 
+/// The width of a table that no terminal bounds, in characters.
+const WIDTH: u16 = 160;
+
 fn table(head: &[&str]) -> Table {
     let mut table = Table::new();
     table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .load_style(presets::UTF8_FULL_CONDENSED)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(head);
+    if !io::stdout().is_terminal() {
+        table.set_width(WIDTH);
+    }
     table
 }
 
