@@ -1,0 +1,189 @@
+//! Each check of the judge fails when what it checks is broken: a trace that holds is broken in one place, and exactly
+//! that check must tell.
+
+use std::path::Path;
+
+use scenarios::hosts::sim::{self, DEFAULT_SEED};
+use scenarios::judge::judge;
+use scenarios::suite::{self, Named};
+use scenarios::trace::{Event, Lane, Trace};
+use serde_json::{Value, json};
+
+fn played(name: &str) -> (Named, Trace) {
+    let folder = suite::own_cases();
+    let named = suite::read_one(
+        &folder,
+        &folder.join(Path::new(name).with_extension("toml")),
+    )
+    .expect(name);
+    let trace = sim::play(&named.name, &named.case, DEFAULT_SEED).expect(name);
+    assert_eq!(judge(&named.case, &trace), [], "{name} holds as it is");
+    (named, trace)
+}
+
+/// The numbers of the checks that tell, expectations left out.
+fn told(name: &str, break_it: impl FnOnce(&mut Vec<Event>)) -> Vec<String> {
+    let (named, mut trace) = played(name);
+    break_it(&mut trace.events);
+    let mut told: Vec<String> = judge(&named.case, &trace)
+        .into_iter()
+        .filter_map(|failure| failure.check.split(' ').next().map(str::to_owned))
+        .filter(|check| check != "expectation")
+        .collect();
+    told.dedup();
+    told
+}
+
+fn find<'a>(
+    events: &'a mut [Event],
+    lane: Lane,
+    name: &str,
+    holds: impl Fn(&Value) -> bool,
+) -> &'a mut Event {
+    events
+        .iter_mut()
+        .find(|event| event.lane == lane && event.event == name && holds(&event.payload))
+        .expect("the event is in the trace")
+}
+
+fn call(id: &'static str) -> impl Fn(&Value) -> bool {
+    move |payload| payload["toolCallId"] == id || payload["message"]["toolCallId"] == id
+}
+
+const TWO_FILES: &str = "diffs/batch-two-files";
+
+#[test]
+fn a_handler_that_throws_is_told() {
+    let told = told(TWO_FILES, |events| {
+        let payload = json!({ "extensionPath": "<adapter>/index.ts", "event": "tool_result", "error": "boom" });
+        let mut event = events[0].clone();
+        (event.lane, event.event, event.payload) = (Lane::Host, "extension_error".into(), payload);
+        events.insert(1, event);
+    });
+    assert_eq!(told, ["1"]);
+}
+
+#[test]
+fn a_call_without_an_end_and_one_with_two_messages_are_told() {
+    let lost = told(TWO_FILES, |events| {
+        events.retain(|event| !(event.event == "tool_execution_end" && call("c1")(&event.payload)));
+    });
+    assert_eq!(lost, ["2"]);
+    let twice = told(TWO_FILES, |events| {
+        let message = find(events, Lane::Host, "message_end", call("c1")).clone();
+        events.push(message);
+    });
+    assert_eq!(twice, ["2"]);
+}
+
+#[test]
+fn a_briefing_that_stands_twice_is_told() {
+    let told = told(TWO_FILES, |events| {
+        let history = find(events, Lane::Host, "history", |_| true);
+        let entries = history.payload["entries"].as_array_mut().expect("entries");
+        let briefing = entries
+            .iter()
+            .find(|entry| entry["customType"] == "gortex")
+            .expect("briefing")
+            .clone();
+        entries.push(briefing);
+    });
+    assert_eq!(told, ["3"]);
+}
+
+#[test]
+fn a_first_turn_past_its_caps_and_a_later_one_that_is_held_are_told() {
+    for (nth, hold) in [(0, 60_000), (1, 1_000)] {
+        let told = told("readiness/late", |events| {
+            let mut released = events.iter_mut().filter(|event| {
+                event.event == "before_agent_start" && event.payload["by"] == "last"
+            });
+            released.nth(nth).expect("a turn").t += hold;
+        });
+        assert_eq!(told, ["4"], "turn {nth}");
+    }
+}
+
+#[test]
+fn a_call_that_a_failing_hook_stopped_is_told() {
+    for broken in [
+        json!({ "stdout": "{\"block\":true}", "exit": 1 }),
+        json!({ "stdout": "no JSON", "exit": 0 }),
+    ] {
+        let told = told("hook/block", |events| {
+            let blocks = |payload: &Value| {
+                payload["stdout"]
+                    .as_str()
+                    .is_some_and(|text| text.contains("block"))
+            };
+            find(events, Lane::Hook, "answer", blocks).payload = broken.clone();
+        });
+        assert_eq!(told, ["5"], "{broken}");
+    }
+}
+
+#[test]
+fn a_diff_that_is_not_true_is_told() {
+    let other_text = told(TWO_FILES, |events| {
+        let result = find(events, Lane::Extension, "tool_result", call("c1"));
+        let patch = result.payload["details"]["diffs"][0]["patch"]
+            .as_str()
+            .expect("patch")
+            .replace("+    10", "+    11");
+        result.payload["details"]["diffs"][0]["patch"] = patch.into();
+    });
+    assert_eq!(other_text, ["6"]);
+    let stale = told(TWO_FILES, |events| {
+        let before = find(events, Lane::Disk, "before", call("c2"));
+        before.payload["files"]["src/b.rs"] = "something else\n".into();
+    });
+    assert_eq!(stale, ["6"]);
+}
+
+#[test]
+fn two_diffs_of_a_file_that_two_calls_wrote_are_told() {
+    let told = told("diffs/batch-one-file-twice", |events| {
+        let patch = "--- src/a.rs\n+++ src/a.rs\n@@ -1,1 +1,1 @@\n-x\n+y\n";
+        for id in ["c1", "c2"] {
+            let result = find(events, Lane::Extension, "tool_result", call(id));
+            result.payload["details"]["diffs"] = json!([{ "path": "src/a.rs", "patch": patch }]);
+        }
+    });
+    assert_eq!(told, ["6"]);
+}
+
+#[test]
+fn a_text_that_neither_tool_nor_hook_said_is_told() {
+    for replaced in [false, true] {
+        let told = told(TWO_FILES, |events| {
+            let message = find(events, Lane::Host, "message_end", call("c1"));
+            let text = &mut message.payload["message"]["content"][0]["text"];
+            let said = if replaced {
+                "something else".to_owned()
+            } else {
+                format!("{} and more", text.as_str().expect("text"))
+            };
+            *text = said.into();
+        });
+        assert_eq!(told, ["7"], "replaced: {replaced}");
+    }
+}
+
+#[test]
+fn what_lives_after_quit_and_what_was_written_are_told() {
+    for (member, value, check) in [
+        ("leftovers", json!(["fake-gortex"]), "8"),
+        ("exit", json!(null), "8"),
+        ("stderr", json!("boom"), "9"),
+    ] {
+        let told = told(TWO_FILES, |events| {
+            find(events, Lane::Person, "closed", |_| true).payload[member] = value
+        });
+        assert_eq!(told, [check], "{member}");
+    }
+    assert_eq!(
+        told(TWO_FILES, |events| events
+            .retain(|event| event.event != "closed")),
+        ["8"]
+    );
+}
