@@ -1,40 +1,12 @@
-/** The native addon: its shape, and how its file is found and loaded. Written by hand after adapter/node/src. */
+/** How the file of the native addon is found and loaded; native.d.ts has its shape. */
 import { createRequire } from "node:module";
 import { message } from "./facts.ts";
 
 /** Raised in step with `ABI` in adapter/node/src/lib.rs. */
 const ABI = 1;
 
-/** Cancels what one handler waits for. */
-export interface Abort {
-	cancel(): void;
-}
-
-/** One instance. Every text is JSON; promises never reject; methods throw only where facts cannot be read. */
-export interface Adapter {
-	sessionStart(facts: string, register: (name: string, config: string) => string | null): void;
-	beforeAgentStart(facts: string, abort: Abort | null): Promise<string | null>;
-	toolCall(facts: string, abort: Abort | null): Promise<string | null>;
-	toolResult(facts: string, abort: Abort | null): Promise<string | null>;
-	turnEnd(): void;
-	agentSettled(): void;
-	sessionShutdown(): void;
-}
-
-/** How loud a notification is, in Pi's words. */
-export type Level = "info" | "warning" | "error";
-
 /** What the file exports. */
-export interface Addon {
-	ABI: number;
-	AbortHandle: new () => Abort;
-	Adapter: new (
-		environment: string,
-		tools: () => string | null,
-		customMessages: (customType: string) => string | null,
-		notify: (text: string, level: Level) => void,
-	) => Adapter;
-}
+export type Addon = typeof import("./native.d.ts");
 
 /** Why there is no addon: the file that was wanted, and what went wrong. */
 export interface Missing {
@@ -43,7 +15,8 @@ export interface Missing {
 }
 
 /**
- * Loads the addon beside this file.
+ * Loads the addon: a file beside this one, as a checkout has it, else the optional package of this platform, as npm
+ * installs it.
  *
  * On Linux the C library is not asked for (that takes a process report, which is slow); a file that was built for the
  * other one fails to load, and the next candidate is tried.
@@ -56,17 +29,19 @@ export function load(
 	const suffixes = platform === "linux" ? ["-gnu", "-musl"] : [""];
 	let missing: Missing | undefined;
 	for (const suffix of suffixes) {
-		const file = `gortex-pi.${platform}-${arch}${suffix}.node`;
-		try {
-			const addon = require(`./${file}`) as Addon;
-			if (addon?.ABI === ABI) return { addon };
-			const cause = `it has interface ${String(addon?.ABI)}, this extension needs ${ABI}: another version of it is loaded in this process`;
-			return { missing: { file, cause } };
-		} catch (error) {
-			const absent = (error as { code?: unknown } | null)?.code === "MODULE_NOT_FOUND";
-			// A file that is there and does not load says more than one that is not there.
-			if (!missing || !absent) missing = { file, cause: absent ? "the file is not there" : message(error) };
-			if (!absent) continue;
+		const triple = `${platform}-${arch}${suffix}`;
+		const file = `gortex-pi.${triple}.node`;
+		for (const place of [`./${file}`, `@gortex-pi/addon-${triple}`]) {
+			try {
+				const addon = require(place) as Addon;
+				if (addon?.ABI === ABI) return { addon };
+				const cause = `it has interface ${String(addon?.ABI)}, this extension needs ${ABI}: another version of it is loaded in this process`;
+				return { missing: { file, cause } };
+			} catch (error) {
+				const absent = (error as { code?: unknown } | null)?.code === "MODULE_NOT_FOUND";
+				// A file that is there and does not load says more than one that is not there.
+				if (!missing || !absent) missing = { file, cause: absent ? "the file is not there" : message(error) };
+			}
 		}
 	}
 	return { missing: missing ?? { file: "its native part", cause: "unknown" } };

@@ -7,9 +7,11 @@
  */
 import { homedir } from "node:os";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { type Abort, type Adapter, type Addon, type Level, load } from "./addon.ts";
+import { type Addon, load } from "./addon.ts";
+import { drawsDiffs } from "./draw.ts";
 import { applied, branchMessages, commands, encode, message, send, tools } from "./facts.ts";
 import { tellMissing } from "./missing.ts";
+import type { AbortHandle, Adapter, Level } from "./native.d.ts";
 
 export default function gortex(pi: ExtensionAPI): void {
 	const loaded = load();
@@ -26,6 +28,9 @@ export default function gortex(pi: ExtensionAPI): void {
 		tellMissing(pi, { file: "its native part", cause: message(error) });
 		return;
 	}
+
+	// Diffs of a resumed session are drawn also where nothing else of it can be had.
+	quiet(() => pi.registerToolRenderer(drawsDiffs));
 
 	pi.on("session_start", (event, ctx) => {
 		live.ctx = ctx;
@@ -149,7 +154,7 @@ async function answer<T>(work: () => Promise<T>): Promise<T | undefined> {
 async function abortable<T>(
 	addon: Addon,
 	signal: AbortSignal | undefined,
-	work: (abort: Abort | null) => Promise<T>,
+	work: (abort: AbortHandle | null) => Promise<T>,
 ): Promise<T> {
 	if (!signal) return work(null);
 	const abort = new addon.AbortHandle();

@@ -53,9 +53,11 @@ impl Adapter {
     #[napi(constructor, catch_unwind)]
     pub fn new(
         environment: String,
-        tools: Question<'_>,
-        custom_messages: Question<'_>,
-        notify: Notice<'_>,
+        #[napi(ts_arg_type = "() => string | null")] tools: Question<'_>,
+        #[napi(ts_arg_type = "(customType: string) => string | null")] custom_messages: Question<
+            '_,
+        >,
+        #[napi(ts_arg_type = "(text: string, level: Level) => void")] notify: Notice<'_>,
     ) -> Result<Self> {
         guard::silence();
         let environment: Environment = read::<ProcessText>(&environment)?.into();
@@ -81,7 +83,13 @@ impl Adapter {
     /// # Errors
     /// Where the facts cannot be read; nothing was done then.
     #[napi(catch_unwind)]
-    pub fn session_start(&self, facts: String, register: Register<'_>) -> Result<()> {
+    pub fn session_start(
+        &self,
+        facts: String,
+        #[napi(ts_arg_type = "(name: string, config: string) => string | null")] register: Register<
+            '_,
+        >,
+    ) -> Result<()> {
         let facts = read::<SessionText>(&facts)?.into();
         self.guard.run("sessionStart", || {
             self.instance
@@ -94,12 +102,12 @@ impl Adapter {
     ///
     /// # Errors
     /// Where the facts cannot be read; nothing was done then.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null>")]
     pub fn before_agent_start<'env>(
         &self,
         env: &'env Env,
         facts: String,
-        abort: Option<&AbortHandle>,
+        #[napi(ts_arg_type = "AbortHandle | null")] abort: Option<&AbortHandle>,
     ) -> Result<PromiseRaw<'env, Option<String>>> {
         let facts = read::<TurnText>(&facts)?.facts(token(abort));
         let instance = self.instance.clone();
@@ -112,12 +120,12 @@ impl Adapter {
     ///
     /// # Errors
     /// Where the facts cannot be read; nothing was done then.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null>")]
     pub fn tool_call<'env>(
         &self,
         env: &'env Env,
         facts: String,
-        abort: Option<&AbortHandle>,
+        #[napi(ts_arg_type = "AbortHandle | null")] abort: Option<&AbortHandle>,
     ) -> Result<PromiseRaw<'env, Option<String>>> {
         let facts = read::<CallText>(&facts)?.facts(token(abort));
         let instance = self.instance.clone();
@@ -130,12 +138,12 @@ impl Adapter {
     ///
     /// # Errors
     /// Where the facts cannot be read; nothing was done then.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "Promise<string | null>")]
     pub fn tool_result<'env>(
         &self,
         env: &'env Env,
         facts: String,
-        abort: Option<&AbortHandle>,
+        #[napi(ts_arg_type = "AbortHandle | null")] abort: Option<&AbortHandle>,
     ) -> Result<PromiseRaw<'env, Option<String>>> {
         let text = read::<ResultText>(&facts)?;
         let original = Original {

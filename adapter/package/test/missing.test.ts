@@ -32,9 +32,23 @@ test("on Linux the file for the other C library is tried too", () => {
 	assert.deepEqual(musl.result, { addon });
 });
 
+test("the optional package of the platform is asked where no file lies beside the entry", () => {
+	const addon = { ABI: 1 };
+	const installed = loading({ "@gortex-pi/addon-linux-x64-gnu": addon });
+	assert.deepEqual(installed, {
+		result: { addon },
+		asked: ["./gortex-pi.linux-x64-gnu.node", "@gortex-pi/addon-linux-x64-gnu"],
+	});
+	const musl = loading({
+		"@gortex-pi/addon-linux-x64-gnu": new Error("libc.so.6: not found"),
+		"@gortex-pi/addon-linux-x64-musl": addon,
+	});
+	assert.deepEqual(musl.result, { addon });
+});
+
 test("elsewhere there is one file", () => {
 	const { result, asked } = loading({}, "darwin");
-	assert.deepEqual(asked, ["./gortex-pi.darwin-x64.node"]);
+	assert.deepEqual(asked, ["./gortex-pi.darwin-x64.node", "@gortex-pi/addon-darwin-x64"]);
 	assert.deepEqual(result, { missing: { file: "gortex-pi.darwin-x64.node", cause: "the file is not there" } });
 });
 
