@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use rustix::process::{Signal, getpid, kill_process};
 
 use crate::{Daemon, FileJournal, JournalSink, Launch, Script, State, hook};
 
@@ -168,6 +169,10 @@ fn play(cli: Cli, invocation: Invocation) -> Result<i32, Failure> {
                     .env_clear()
                     .stdin(process::Stdio::null())
                     .spawn()?;
+            }
+            if outcome.killed {
+                // It never returns from this, unless the system refuses; then the exit code tells.
+                let _ = kill_process(getpid(), Signal::KILL);
             }
             outcome.exit
         }

@@ -23,6 +23,8 @@ pub struct HookOutcome {
     pub stderr: Vec<u8>,
     /// Its exit code.
     pub exit: i32,
+    /// Whether signal 9 ended it instead.
+    pub killed: bool,
     /// Milliseconds that a process it left behind keeps its stdout and stderr open.
     pub linger_ms: u64,
 }
@@ -72,10 +74,9 @@ pub async fn hook(
         Ok(rule) => rule.cloned().unwrap_or_default(),
         Err(error) => {
             return HookOutcome {
-                stdout: Vec::new(),
                 stderr: format!("fake-gortex: cannot count rules: {error}\n").into_bytes(),
                 exit: 2,
-                linger_ms: 0,
+                ..HookOutcome::default()
             };
         }
     };
@@ -87,14 +88,22 @@ pub async fn hook(
         std::future::pending::<()>().await;
     }
     let stdout = printed(&rule, &envelope, &script.daemon.version);
+    let text = bounded(&String::from_utf8_lossy(&stdout), KEPT);
+    // Who is killed has no exit code.
+    let exit = if rule.killed {
+        Value::Null
+    } else {
+        json!(rule.exit)
+    };
     record(
         "answer",
-        json!({ "stdout": bounded(&stdout, KEPT), "delay_ms": rule.delay_ms, "exit": rule.exit }),
+        json!({ "stdout": text, "delay_ms": rule.delay_ms, "exit": exit }),
     );
     HookOutcome {
-        stdout: stdout.into_bytes(),
+        stdout,
         stderr: rule.stderr.unwrap_or_default().into_bytes(),
         exit: rule.exit,
+        killed: rule.killed,
         linger_ms: rule.linger_ms,
     }
 }
@@ -114,9 +123,12 @@ fn applies(rule: &HookRule, envelope: &Map<String, Value>) -> bool {
         && matching::holds(input, &rule.when)
 }
 
-fn printed(rule: &HookRule, envelope: &Map<String, Value>, version: &str) -> String {
+fn printed(rule: &HookRule, envelope: &Map<String, Value>, version: &str) -> Vec<u8> {
+    if let Some(bytes) = &rule.bytes {
+        return bytes.clone();
+    }
     if let Some(raw) = &rule.raw {
-        return repeated(raw, rule.repeat);
+        return repeated(raw, rule.repeat).into_bytes();
     }
     let decision = rule.decision.clone().unwrap_or_else(|| Decision {
         orientation: (envelope.get("event").and_then(Value::as_str) == Some("session_start"))
@@ -124,7 +136,7 @@ fn printed(rule: &HookRule, envelope: &Map<String, Value>, version: &str) -> Str
         ..Decision::default()
     });
     // Four optional strings and a flag: this cannot fail.
-    serde_json::to_string(&decision).unwrap_or_default()
+    serde_json::to_vec(&decision).unwrap_or_default()
 }
 
 /// The default briefing: a readiness line in its first form (wire.md, "Readiness lines") and one line of advice.

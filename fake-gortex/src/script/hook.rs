@@ -44,6 +44,9 @@ pub struct HookRule {
     /// Text that is printed as it is instead of a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
+    /// Bytes that are printed as they are instead of a decision: for output that is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Vec<u8>>,
     /// How often `raw` is printed, one after the other: for floods (at most 64 MiB).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
@@ -53,6 +56,9 @@ pub struct HookRule {
     /// The exit code; 0 when absent.
     #[serde(skip_serializing_if = "is_default")]
     pub exit: i32,
+    /// Ends by signal 9 once it has printed, whatever its exit code is.
+    #[serde(skip_serializing_if = "is_default")]
+    pub killed: bool,
     /// Milliseconds that a process which the hook leaves behind keeps its stdout and stderr open. Of use to the binary
     /// only: in process there is nothing to keep open.
     #[serde(skip_serializing_if = "is_default")]

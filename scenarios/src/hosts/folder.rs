@@ -86,6 +86,11 @@ impl CaseFolder {
         self.root.join("run")
     }
 
+    /// Where the adapter writes its log.
+    pub fn log(&self) -> PathBuf {
+        self.scratch().join("gortex-pi.log")
+    }
+
     /// The value of `PATH` for the host.
     pub fn path_variable(&self) -> String {
         format!("{}:/usr/bin:/bin", self.programs().display())

@@ -6,6 +6,11 @@ pub mod person;
 pub mod pi;
 pub mod sim;
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::json;
 use thiserror::Error;
 
 use crate::trace::Lane;
@@ -29,6 +34,19 @@ pub enum PlayProblem {
     /// The case's folder could not be made, read or removed.
     #[error("the case's folder: {0}")]
     Folder(#[from] std::io::Error),
+}
+
+/// The most that is read of the adapter's log, in bytes.
+const LOG_KEPT: u64 = 1024 * 1024;
+
+/// Records what the adapter wrote to its log, a line an event: what its diagnostics say is part of what is compared.
+fn record_log(recorder: &Recorder, log: &Path) {
+    let mut text = Vec::new();
+    // No log, no lines; what was read before an error is what there is to tell.
+    let _ = File::open(log).and_then(|file| file.take(LOG_KEPT).read_to_end(&mut text));
+    for line in String::from_utf8_lossy(&text).lines() {
+        recorder.record(Lane::Disk, "log", json!({ "line": line }));
+    }
 }
 
 /// Records what Gortex wrote to its journal.

@@ -42,7 +42,7 @@ pub enum Lane {
     Hook,
     /// Requests that reached the model, and the scripted answers.
     Model,
-    /// Texts of the files around a call that writes, and at the end.
+    /// Texts of the files around a call that writes, and at the end; before those the lines of the adapter's log.
     Disk,
 }
 

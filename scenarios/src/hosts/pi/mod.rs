@@ -54,6 +54,7 @@ pub async fn play(name: &str, case: &Case, pi: &RealPi) -> Result<Trace, PlayPro
     journal.finish().await;
     events.finish().await;
     drop(endpoint);
+    super::record_log(&recorder, &folder.log());
     recorder.record(
         Lane::Disk,
         "end",
@@ -178,6 +179,7 @@ fn command(case: &Case, pi: &RealPi, folder: &CaseFolder, files: &RunFiles) -> C
         .env("LANG", "C.UTF-8")
         .env("PI_CODING_AGENT_DIR", folder.agent())
         .env("PI_OFFLINE", "1")
+        .env("GORTEX_PI_LOG", folder.log())
         .env("FAKE_GORTEX_SCRIPT", &files.script)
         .env("FAKE_GORTEX_JOURNAL", &files.journal)
         .envs(&case.config.env);

@@ -1,7 +1,9 @@
 //! The fake Gortex as the simulated Pi and the adapter reach it: a server behind an in-process pipe, and a hook that is
 //! asked directly.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adapter::{HookAsk, HookEnd, HookPort, HookReport};
@@ -31,16 +33,29 @@ pub struct Installation {
 }
 
 impl Installation {
-    fn has(&self, program: &std::path::Path) -> bool {
-        self.program.as_deref() == Some(program)
+    /// What the system would say to whoever starts this program; the file may have gone in the middle of a play.
+    fn refused(&self, program: &Path) -> Option<ErrorKind> {
+        if self.program.as_deref() != Some(program) {
+            return Some(ErrorKind::NotFound);
+        }
+        match program.metadata() {
+            Ok(found) if found.permissions().mode() & 0o111 != 0 => None,
+            Ok(_) => Some(ErrorKind::PermissionDenied),
+            Err(error) => Some(error.kind()),
+        }
     }
 }
 
 impl ServerLauncher for Installation {
     fn launch(&self, launch: Launch) -> BoxFuture<'static, Result<ServerProcess, String>> {
-        if !self.has(launch.command.as_ref()) {
-            let missing = format!("spawn {} ENOENT", launch.command);
-            return Box::pin(std::future::ready(Err(missing)));
+        if let Some(kind) = self.refused(launch.command.as_ref()) {
+            let name = if kind == ErrorKind::PermissionDenied {
+                "EACCES"
+            } else {
+                "ENOENT"
+            };
+            let refused = format!("spawn {} {name}", launch.command);
+            return Box::pin(std::future::ready(Err(refused)));
         }
         let daemon = Daemon::new(self.script.daemon.clone(), launch.cwd, self.journal.clone());
         let daemon = daemon.with_state(self.state.clone());
@@ -89,8 +104,8 @@ impl ProcessControl for Control {
 impl HookPort for Installation {
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport> {
         let report = |stdout, end| HookReport { stdout, end };
-        if !self.has(&ask.program) {
-            let gone = report(Vec::new(), HookEnd::SpawnFailed("no such file".into()));
+        if let Some(kind) = self.refused(&ask.program) {
+            let gone = report(Vec::new(), HookEnd::SpawnFailed(kind.to_string()));
             return Box::pin(std::future::ready(gone));
         }
         let Self {
@@ -107,6 +122,7 @@ impl HookPort for Installation {
                 outcome = timeout(ask.deadline, run) => match outcome {
                     Err(_) => report(Vec::new(), HookEnd::TimedOut),
                     Ok(outcome) if outcome.stdout.len() > HookReport::MAX_BYTES => report(Vec::new(), HookEnd::TooLarge),
+                    Ok(outcome) if outcome.killed => report(outcome.stdout, HookEnd::Signalled(9)),
                     Ok(outcome) => report(outcome.stdout, HookEnd::Exited(outcome.exit)),
                 },
             }

@@ -6,7 +6,8 @@ mod ours;
 
 use std::sync::Arc;
 
-use adapter::{Environment, Log, WriteTable};
+use adapter::log::FileLog;
+use adapter::{Environment, WriteTable};
 use fake_gortex::{JournalEntry, Script, State};
 use fake_pi::{Extension, Host, HostOptions};
 use fake_pi::{Model, ModelReply};
@@ -66,6 +67,7 @@ async fn run(
     if end.hung {
         leftovers.push("a handler that never settled".into());
     }
+    super::record_log(&recorder, &folder.log());
     recorder.record(
         Lane::Disk,
         "end",
@@ -93,12 +95,13 @@ fn options(case: &Case, folder: &CaseFolder, recorder: &Recorder, seed: u64) -> 
         state: Arc::new(State::memory()),
         journal: Arc::new(move |entry: JournalEntry| super::record_journal(&journal, entry)),
     };
+    let environment = environment(case, folder);
     let ours = Ours {
         path: "<adapter>/index.ts".into(),
-        environment: environment(case, folder),
+        log: Arc::new(FileLog::open(&environment)),
+        environment,
         hook: Arc::new(gortex.clone()),
         writes: Arc::new(WriteTable::default()),
-        log: Arc::new(NoLog),
     };
     let recording = |by| {
         Arc::new(Recording {
@@ -151,6 +154,7 @@ fn environment(case: &Case, folder: &CaseFolder) -> Environment {
         ("PATH", folder.path_variable()),
         ("HOME", folder.home().display().to_string()),
         ("PI_CODING_AGENT_DIR", folder.agent().display().to_string()),
+        ("GORTEX_PI_LOG", folder.log().display().to_string()),
     ];
     let fixed = fixed
         .into_iter()
@@ -168,13 +172,6 @@ impl Model for Scripts {
         let model = self.0.clone();
         Box::pin(async move { model.answer(request).await })
     }
-}
-
-/// The simulated host's log: what it says is for a person who looks for a fault with `GORTEX_PI_LOG`.
-struct NoLog;
-
-impl Log for NoLog {
-    fn line(&self, _: &str) {}
 }
 
 struct Connection(Host);
