@@ -36,27 +36,29 @@ const PATH_KEYS: [&str; 5] = ["path", "file", "file_path", "source", "destinatio
 const SYMBOL_KEYS: [&str; 3] = ["id", "symbol", "symbol_id"];
 /// Arguments that list the items of a batch.
 const BATCH_KEYS: [&str; 2] = ["changes", "edits"];
-/// Containers within containers that are opened.
-const MAX_DEPTH: usize = 4;
+/// Members that say what a call writes, besides those that name files.
+const OTHER_KEYS: [&str; 3] = ["operation", "dry_run", "target"];
 /// Files of one call that are looked at.
 const MAX_FILES: usize = 256;
 /// The longest path that is taken for one, in bytes.
 const MAX_PATH: usize = 4096;
+/// The longest text that is read as the list of a batch, in bytes.
+const MAX_LIST: usize = 1024 * 1024;
 
 /// Reads a call's arguments.
+///
+/// A call that may write files which cannot be read from them is [`Writes::Unnamed`]: were it to claim only what was
+/// understood, a parallel call would show the rest as its own (E3, E4).
 #[must_use]
 pub fn named_writes(tool: &str, input: &Value) -> Writes {
-    let top = Scope::of(input);
     let Some(bare) = graph_tool(tool) else {
         return match tool {
             "bash" | "powershell" => Writes::Unnamed,
-            "edit" | "write" => Writes::Files {
-                paths: top.string("path").map(str::to_owned).into_iter().collect(),
-                diffs: false,
-            },
+            "edit" | "write" => pis_own(input),
             _ => Writes::Nothing,
         };
     };
+    let top = Scope::of(input);
     let names_files = match bare {
         "edit" => matches!(
             top.string("operation"),
@@ -66,72 +68,76 @@ pub fn named_writes(tool: &str, input: &Value) -> Writes {
         "refactor" | "change" | "rename_symbol" => false,
         _ => return Writes::Nothing,
     };
-    if top
-        .first("dry_run")
-        .is_some_and(|value| value == &Value::Bool(true) || value == "true")
-    {
-        Writes::Nothing
-    } else if names_files {
-        let mut paths = Vec::new();
-        top.collect(&mut paths);
-        for key in BATCH_KEYS {
-            for item in top.batch(key) {
-                Scope::of(&item).collect(&mut paths);
-            }
-        }
+    // Gortex takes nothing else for it, the text "true" included.
+    if top.first("dry_run") == Some(&Value::Bool(true)) {
+        return Writes::Nothing;
+    }
+    let mut paths = Vec::new();
+    let all = names_files && top.collect(&mut paths) && top.collect_batches(&mut paths);
+    if all && !paths.is_empty() {
         Writes::Files { paths, diffs: true }
     } else {
         Writes::Unnamed
     }
 }
 
-/// An object with its containers opened, outermost first.
-struct Scope<'a>(Vec<&'a Map<String, Value>>);
+/// What Pi's own `edit` or `write` writes. It takes a `file:` URL too, whose spelling of a path is not read here.
+fn pis_own(input: &Value) -> Writes {
+    let path = input.get("path").and_then(Value::as_str);
+    let is_url = |path: &str| path.strip_prefix('@').unwrap_or(path).starts_with("file:");
+    match path.filter(|path| is_usable(path) && !is_url(path)) {
+        Some(path) => Writes::Files {
+            paths: vec![path.to_owned()],
+            diffs: false,
+        },
+        None => Writes::Unnamed,
+    }
+}
+
+fn is_usable(path: &str) -> bool {
+    !path.is_empty() && path.len() <= MAX_PATH
+}
+
+/// An object and its containers, the object first.
+struct Scope<'a> {
+    objects: Vec<&'a Map<String, Value>>,
+    /// Whether a container within a container may hold more. Gortex is known to open one level (wire.md); whether it
+    /// opens more is not, so what lies deeper is neither used nor passed over.
+    hidden: bool,
+}
 
 impl<'a> Scope<'a> {
     fn of(input: &'a Value) -> Self {
-        let mut scope = Self(Vec::new());
-        let mut level: Vec<&Map<_, _>> = input.as_object().into_iter().collect();
-        for _ in 0..MAX_DEPTH {
-            let open = |object: &&'a Map<String, Value>| -> Vec<&'a Map<String, Value>> {
-                CONTAINERS
-                    .iter()
-                    .filter_map(|key| object.get(*key)?.as_object())
-                    .collect()
-            };
-            let next = level.iter().flat_map(open).collect();
-            scope.0.append(&mut level);
-            level = next;
-        }
-        scope
+        let mut objects: Vec<&Map<_, _>> = input.as_object().into_iter().collect();
+        let containers: Vec<_> = objects.iter().flat_map(|top| containers_of(top)).collect();
+        let matters = |inner: &Map<String, Value>| {
+            let telling = [&PATH_KEYS[..], &SYMBOL_KEYS, &BATCH_KEYS, &OTHER_KEYS].concat();
+            telling.iter().any(|key| inner.contains_key(*key))
+                || containers_of(inner).next().is_some()
+        };
+        let hidden = containers
+            .iter()
+            .flat_map(|container| containers_of(container))
+            .any(matters);
+        objects.extend(containers);
+        Self { objects, hidden }
     }
 
-    /// The outermost value of a key.
+    /// The value of a key: the top's, else that of the first container that has it.
     fn first(&self, key: &str) -> Option<&'a Value> {
-        self.0.iter().find_map(|object| object.get(key))
+        self.objects.iter().find_map(|object| object.get(key))
     }
 
-    /// The outermost text of a key: a container of the same name (`source`) is no text.
+    /// The text of a key: a container of the same name (`source`) is no text.
     fn string(&self, key: &str) -> Option<&'a str> {
-        self.0
+        self.objects
             .iter()
             .find_map(|object| object.get(key)?.as_str())
             .filter(|text| !text.is_empty())
     }
 
-    fn batch(&self, key: &str) -> Vec<Value> {
-        match self.first(key) {
-            Some(Value::Array(items)) => items.iter().take(MAX_FILES).cloned().collect(),
-            Some(Value::String(text)) => {
-                let mut items: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
-                items.truncate(MAX_FILES);
-                items
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn collect(&self, paths: &mut Vec<String>) {
+    /// Adds the files that are named here. False where there may be more.
+    fn collect(&self, paths: &mut Vec<String>) -> bool {
         let target = self.first("target").and_then(Value::as_object);
         let in_target = |key: &str| target?.get(key)?.as_str();
         let files = PATH_KEYS
@@ -145,13 +151,59 @@ impl<'a> Scope<'a> {
         let of_symbols = symbols
             .filter_map(|symbol| symbol.split_once("::"))
             .map(|(path, _)| path);
-        for path in files.chain(of_symbols) {
-            let usable = !path.is_empty() && path.len() <= MAX_PATH && paths.len() < MAX_FILES;
-            if usable && !paths.iter().any(|known| known == path) {
+        let mut all = !self.hidden;
+        for path in files.chain(of_symbols).filter(|path| !path.is_empty()) {
+            if paths.iter().any(|known| known == path) {
+                continue;
+            }
+            if is_usable(path) && paths.len() < MAX_FILES {
                 paths.push(path.to_owned());
+            } else {
+                all = false;
             }
         }
+        all
     }
+
+    /// Adds the files of the batches. False where there may be more.
+    fn collect_batches(&self, paths: &mut Vec<String>) -> bool {
+        let beside = !paths.is_empty();
+        BATCH_KEYS
+            .iter()
+            .filter_map(|key| self.first(key))
+            .all(|list| match list {
+                Value::Null => true,
+                Value::Array(items) => collect_items(items, beside, paths),
+                Value::String(text) if text.len() <= MAX_LIST => {
+                    serde_json::from_str::<Vec<Value>>(text)
+                        .is_ok_and(|items| collect_items(&items, beside, paths))
+                }
+                _ => false,
+            })
+    }
+}
+
+/// Adds the files of a batch's items. An item that names none has to have one `beside` it: then it is one of several
+/// replacements in that file.
+fn collect_items(items: &[Value], beside: bool, paths: &mut Vec<String>) -> bool {
+    items.len() <= MAX_FILES
+        && items.iter().all(|item| {
+            let mut own = Vec::new();
+            let all = Scope::of(item).collect(&mut own);
+            let named = beside || !own.is_empty();
+            for path in own {
+                if !paths.contains(&path) {
+                    paths.push(path);
+                }
+            }
+            all && named && paths.len() <= MAX_FILES
+        })
+}
+
+fn containers_of(object: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
+    CONTAINERS
+        .iter()
+        .filter_map(|key| object.get(*key)?.as_object())
 }
 
 #[cfg(test)]
@@ -174,7 +226,7 @@ mod tests {
             json!({"operation": "file", "target": {"file": "a"}}),
             json!({"operation": "symbol", "target": {"symbol": "a::f"}}),
             json!({"operation": "symbol", "symbol_id": "a::f::g"}),
-            json!({"arguments": {"operation": "write", "options": {"file_path": "a"}}}),
+            json!({"arguments": {"operation": "write"}, "options": {"file_path": "a"}}),
             json!({"operation": "write", "source": {"path": "a"}, "context": {"path": "b"}}),
         ];
         for input in &inputs {
@@ -188,7 +240,7 @@ mod tests {
 
     #[test]
     fn e1_a_batch_is_a_list_or_the_text_of_one() {
-        let list = json!([{"path": "a"}, {"target": {"symbol": "b::f"}}, {"arguments": {"file": "c"}}, 7, {"path": "a"}]);
+        let list = json!([{"path": "a"}, {"target": {"symbol": "b::f"}}, {"arguments": {"file": "c"}}, {"path": "a"}]);
         let inputs = [
             json!({"operation": "batch", "changes": list}),
             json!({"operation": "batch", "edits": list.to_string()}),
@@ -201,10 +253,8 @@ mod tests {
                 "{input}"
             );
         }
-        assert_eq!(
-            files("mcp__gortex__batch_edit", &json!({"edits": "not a list"})),
-            [""; 0]
-        );
+        let steps = json!({"operation": "file", "path": "a", "edits": [{"old_string": "x"}, {"old_string": "y"}]});
+        assert_eq!(files("mcp__gortex__edit", &steps), ["a"]);
     }
 
     #[test]
@@ -253,22 +303,62 @@ mod tests {
     }
 
     #[test]
-    fn e1_hostile_arguments_are_bounded() {
-        let many: Vec<Value> = (0..5000)
+    fn e4_files_that_cannot_be_read_make_an_unnamed_writer() {
+        let many: Vec<Value> = (0..=MAX_FILES)
             .map(|item| json!({"path": format!("f{item}")}))
             .collect();
-        assert_eq!(
-            files("mcp__gortex__batch_edit", &json!({"edits": many})).len(),
-            MAX_FILES
-        );
-        let mut deep = json!({"path": "a"});
+        let mut deep = json!({"path": "b"});
         for _ in 0..100 {
             deep = json!({"arguments": deep});
         }
-        assert_eq!(files("mcp__gortex__edit_file", &deep), [""; 0]);
+        let inputs = [
+            json!({}),
+            json!("text"),
+            json!({"path": ""}),
+            json!({"path": "x".repeat(MAX_PATH + 1)}),
+            json!({"path": "a", "file": "x".repeat(MAX_PATH + 1)}),
+            json!({"id": "no separator"}),
+            json!({"edits": many}),
+            json!({"path": "a", "edits": many}),
+            json!({"edits": Value::from(many.clone()).to_string()}),
+            json!({"path": "a", "edits": "not a list"}),
+            json!({"path": "a", "changes": {"path": "b"}}),
+            json!({"path": "a", "changes": format!("[{}]", " ".repeat(MAX_LIST))}),
+            json!({"edits": [{"path": "a"}, {"old_string": "x"}]}),
+            json!({"edits": [{"path": "a"}, 7]}),
+            json!({"edits": [{"path": "a"}, deep]}),
+            json!({"path": "a", "options": {"guard": {"path": "b"}}}),
+            json!({"path": "a", "options": deep}),
+        ];
+        for input in &inputs {
+            assert_eq!(
+                named_writes("mcp__gortex__edit_file", input),
+                Writes::Unnamed,
+                "{input}"
+            );
+        }
+        let full = Value::from(&many[..MAX_FILES]);
         assert_eq!(
-            files("mcp__gortex__edit_file", &json!({"path": "x".repeat(5000)})),
-            [""; 0]
+            files("mcp__gortex__edit_file", &json!({"edits": full})).len(),
+            MAX_FILES
         );
+        // What lies deeper and names nothing hides nothing.
+        let harmless = json!({"path": "a", "options": {"context": {"lines": 3}}});
+        assert_eq!(files("mcp__gortex__edit_file", &harmless), ["a"]);
+        for path in ["", "file:///a", "@file:///a"] {
+            assert_eq!(
+                named_writes("write", &json!({"path": path})),
+                Writes::Unnamed,
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn e4_only_the_switch_itself_makes_a_dry_run() {
+        for dry_run in [json!("true"), json!(1), json!(false)] {
+            let input = json!({"path": "a", "dry_run": dry_run, "guard": {"dry_run": true}});
+            assert_eq!(files("mcp__gortex__edit_file", &input), ["a"], "{input}");
+        }
     }
 }

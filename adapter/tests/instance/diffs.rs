@@ -148,6 +148,55 @@ async fn e3_o08_a_file_of_two_calls_gets_no_diff_in_either() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn e3_a_file_is_not_taken_for_its_namesake_one_folder_up() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    for file in ["src/a.rs", "a.rs"] {
+        world.write(&format!("repo/{file}"), "1\n");
+        begin(&world, &instance, file, EDIT, json!({"path": file})).await;
+    }
+    world.write("repo/src/a.rs", "2\n");
+    world.write("repo/a.rs", "3\n");
+    for (file, diff) in [("src/a.rs", "-1 1\n+1 2"), ("a.rs", "-1 1\n+1 3")] {
+        let shown = details(&instance, file, false).await.expect("details");
+        assert_eq!(shown["diff"], diff, "{file}");
+    }
+    // An edit that changes nothing shows nothing, whatever becomes of the namesake.
+    begin(&world, &instance, "c1", EDIT, json!({"path": "src/a.rs"})).await;
+    world.write("repo/a.rs", "4\n");
+    assert_eq!(details(&instance, "c1", false).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e4_a_call_whose_files_cannot_be_read_leaves_a_note_on_the_others() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    let unclear = [
+        json!({"edits": "[{\"path\": \"f\""}),
+        json!({"options": {"arguments": {"path": "f"}}}),
+        json!({"path": "./".repeat(3000) + "f"}),
+    ];
+    for input in unclear {
+        world.write("repo/f", "1\n");
+        begin(&world, &instance, "A", "mcp__gortex__batch_edit", input).await;
+        begin(&world, &instance, "B", EDIT, json!({"path": "f"})).await;
+        world.write("repo/f", "2\n");
+        assert_eq!(details(&instance, "A", false).await, None);
+        assert_eq!(
+            details(&instance, "B", false).await.expect("details")["diffs"],
+            json!([{"path": "f", "note": texts::NOTE_ALONGSIDE}])
+        );
+    }
+    // Only the boolean makes a dry run.
+    world.write("repo/f", "1\n");
+    let input = json!({"path": "f", "dry_run": "true"});
+    begin(&world, &instance, "A", EDIT, input).await;
+    world.write("repo/f", "2\n");
+    let shown = details(&instance, "A", false).await.expect("details");
+    assert_eq!(shown["diff"], "-1 1\n+1 2");
+}
+
+#[tokio::test(start_paused = true)]
 async fn e3_pis_own_writers_count_and_get_no_diff_of_ours() {
     let mut world = World::new();
     let instance = ready(&mut world);
@@ -284,7 +333,7 @@ impl Work for Late {
 #[tokio::test(start_paused = true)]
 async fn e4_o09_work_that_comes_late_holds_nothing_up() {
     let mut world = World::new();
-    let late = Duration::from_millis(49);
+    let late = Duration::from_millis(499);
     world.work = Arc::new(Late(late));
     let instance = ready(&mut world);
     world.write("repo/f", "1\n");
@@ -299,7 +348,7 @@ async fn e4_o09_work_that_comes_late_holds_nothing_up() {
     let slow = ready(&mut world);
     let started = Instant::now();
     begin(&world, &slow, "c2", EDIT, json!({"path": "f"})).await;
-    assert_eq!(started.elapsed(), Duration::from_millis(50));
+    assert_eq!(started.elapsed(), Duration::from_millis(500));
     // What it writes is unknown, so another call's diff could mislead.
     begin(&world, &instance, "c3", EDIT, json!({"path": "f"})).await;
     world.write("repo/f", "3\n");
@@ -336,7 +385,7 @@ async fn e4_o09_a_comparison_over_its_budget_leaves_a_note() {
     world.write("repo/f", "2\n");
     let started = Instant::now();
     let details = details(&instance, "c1", false).await.expect("details");
-    assert_eq!(started.elapsed(), Duration::from_millis(50));
+    assert_eq!(started.elapsed(), Duration::from_millis(500));
     assert_eq!(
         details["diffs"],
         json!([{"path": "f", "note": texts::NOTE_COSTLY}])
