@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use super::{GraphTools, Instance};
 use crate::edits::{Entry, Watch, Writes, merge_details, named_writes};
@@ -62,7 +62,7 @@ impl Instance {
         let (table, owner, cwd) = (Arc::clone(&self.ports.writes), self.owner, call.cwd.clone());
         let home = self.environment.home.clone();
         let begin = move || Watch::begin(&table, owner, &writes, &cwd, home.as_deref());
-        let watch = match timeout(self.caps.diff, offload(&*self.ports.work, begin)).await {
+        let watch = match timeout(self.caps.diff_in_all, offload(&*self.ports.work, begin)).await {
             Ok(watch) => watch.flatten(),
             Err(_) => {
                 // What it writes is not known in time, so for the others it may write anything.
@@ -118,14 +118,15 @@ impl Instance {
     }
 
     async fn compare(&self, watch: Watch, failed: bool) -> Vec<Entry> {
-        let deadline = Instant::now() + self.caps.diff;
+        let budget = self.caps.diff;
         let watch = Arc::new(watch);
         let watched = Arc::clone(&watch);
         let compare = move || {
             let mut log = Vec::new();
+            let deadline = Instant::now() + budget;
             (watched.finish(failed, deadline, &mut log), log)
         };
-        match timeout_at(deadline, offload(&*self.ports.work, compare)).await {
+        match timeout(self.caps.diff_in_all, offload(&*self.ports.work, compare)).await {
             Ok(Some((entries, log))) => {
                 log.iter().for_each(|line| self.log(line));
                 entries

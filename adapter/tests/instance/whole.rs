@@ -31,6 +31,7 @@ fn instance(world: &World) -> Arc<Instance> {
         hook_call: patient,
         hook_briefing: patient,
         diff: patient,
+        diff_in_all: patient,
         ..Caps::default()
     };
     Instance::new(world.environment.clone(), ports, caps)
