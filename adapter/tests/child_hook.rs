@@ -185,6 +185,51 @@ async fn h4_an_abort_kills_the_whole_group_at_once() {
 }
 
 #[tokio::test]
+async fn o02_an_abort_after_the_exit_kills_nobody() {
+    let (line, wake) = (Lifeline::new(), Lifeline::new());
+    // The grandchild is of the same group and holds stdout, so that the wait goes on for the grace.
+    let question = ask(&format!(
+        "(read word <'{0}'; echo alive >&3) 3>'{1}' & echo $$ >'{1}'; exit 0",
+        wake.path.display(),
+        line.path.display()
+    ));
+    let abort = question.abort.clone();
+    let answer = tokio::spawn(report(question));
+    let held = line.opened().await;
+    let (leader, mut held) = blocking(move || {
+        let mut held = std::io::BufReader::new(held);
+        let mut leader = String::new();
+        std::io::BufRead::read_line(&mut held, &mut leader).map(|_| (leader, held))
+    })
+    .await
+    .expect("the leader's id");
+    let leader = Path::new("/proc").join(leader.trim());
+    assert!(leader.file_name().is_some_and(|id| id != "proc"));
+    // It is gone from there once it was waited for, and the grace has then only begun.
+    while leader.exists() {
+        tokio::task::yield_now().await;
+    }
+    abort.cancel();
+    let end = answer.await.expect("task").end;
+    assert!(
+        matches!(end, HookEnd::Aborted | HookEnd::Exited(0)),
+        "{end:?}"
+    );
+    let mut waker = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&wake.path)
+        .expect("wake");
+    waker.write_all(b"word\n").expect("wake");
+    let last = blocking(move || {
+        let mut last = String::new();
+        held.read_to_string(&mut last).map(|_| last)
+    })
+    .await;
+    assert_eq!(last.expect("line"), "alive\n");
+}
+
+#[tokio::test]
 async fn h4_o10_an_abort_beforehand_starts_nothing() {
     let folder = tempfile::tempdir().expect("folder");
     let mark: &Path = &folder.path().join("mark");

@@ -72,6 +72,10 @@ async fn run(ask: HookAsk) -> HookReport {
                     }
                 }
                 status = child.wait() => {
+                    if status.is_ok() {
+                        // Its id is free by now, so whatever happens during the grace must kill nothing any more.
+                        group.release();
+                    }
                     if read_all.is_none() && timeout(DRAIN_GRACE, &mut read).await == Ok(false) {
                         return HookEnd::TooLarge;
                     }
@@ -89,9 +93,6 @@ async fn run(ask: HookAsk) -> HookReport {
         () = ask.abort.cancelled() => HookEnd::Aborted,
         end = timeout_at(deadline, exchange) => end.unwrap_or(HookEnd::TimedOut),
     };
-    if matches!(end, HookEnd::Exited(_) | HookEnd::Signalled(_)) {
-        group.release();
-    }
     HookReport { stdout: bytes, end }
 }
 

@@ -1,5 +1,6 @@
 //! One configuration file, read under bounds: a repository that was only cloned may have written it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Map;
@@ -8,7 +9,7 @@ use crate::edits::{FileText, read_regular};
 use crate::line::one_line;
 use crate::texts;
 
-/// The most that a configuration file may weigh, in bytes.
+/// The most that a configuration file may weigh, in bytes. A larger one is malformed.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// A value of a layer, before its type is known.
@@ -45,8 +46,9 @@ pub(super) fn switch(value: &Value<'_>) -> Option<bool> {
 #[derive(Default)]
 pub(super) struct FileLayer {
     path: PathBuf,
-    text: String,
     keys: Map<String, serde_json::Value>,
+    /// The line of each key, from 1.
+    lines: BTreeMap<String, usize>,
     problem: Option<String>,
 }
 
@@ -59,9 +61,12 @@ impl FileLayer {
         };
         match read_regular(path, MAX_BYTES) {
             Ok(FileText::Text(text)) => {
-                layer.text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
-                match serde_json::from_str::<Map<_, _>>(&layer.text) {
-                    Ok(keys) => layer.keys = keys,
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+                match serde_json::from_str::<Map<_, _>>(text) {
+                    Ok(keys) => {
+                        layer.keys = keys;
+                        layer.lines = key_lines(text);
+                    }
                     Err(error) => layer.problem = Some(texts::bad_file(&layer.line(error.line()))),
                 }
             }
@@ -87,11 +92,8 @@ impl FileLayer {
 
     /// File, line and key, for the user.
     pub(super) fn place(&self, key: &str) -> String {
-        format!(
-            "{}, key {}",
-            self.line(line_of(&self.text, key)),
-            one_line(key, 40)
-        )
+        let line = self.lines.get(key).copied().unwrap_or(1);
+        format!("{}, key {}", self.line(line), one_line(key, 40))
     }
 
     fn line(&self, line: usize) -> String {
@@ -103,9 +105,10 @@ impl FileLayer {
     }
 }
 
-/// The line, from 1, on which a valid document holds a key of its outermost object; its last, as that one counts.
-fn line_of(text: &str, key: &str) -> usize {
-    let mut found = 1;
+/// The line, from 1, of each key of a valid document's outermost object; its last, as that one counts. Reads the text
+/// once, however many keys it has.
+fn key_lines(text: &str) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
     let (mut line, mut depth) = (1, 0_usize);
     let mut rest = text.char_indices();
     while let Some((start, letter)) = rest.next() {
@@ -121,12 +124,9 @@ fn line_of(text: &str, key: &str) -> usize {
                     ends
                 });
                 let Some((end, _)) = end else { break };
-                let is_key = text[end + 1..].trim_start().starts_with(':');
-                if depth == 1
-                    && is_key
-                    && serde_json::from_str::<String>(&text[start..=end]).is_ok_and(|it| it == key)
-                {
-                    found = line;
+                let is_key = depth == 1 && text[end + 1..].trim_start().starts_with(':');
+                if is_key && let Ok(key) = serde_json::from_str(&text[start..=end]) {
+                    found.insert(key, line);
                 }
             }
             _ => {}
@@ -142,9 +142,11 @@ mod tests {
     #[test]
     fn c3_a_key_is_found_on_its_own_line() {
         let text = "{\n  \"enforce\": {\"bin\": 1},\n  \"x\": \"bin\",\n  \"b\\u0069n\": \"a\\\"}\",\n  \"enforce\": 3\n}";
-        assert_eq!(line_of(text, "bin"), 4);
-        assert_eq!(line_of(text, "enforce"), 5);
-        assert_eq!(line_of(text, "none"), 1);
+        let lines = [("bin", 4), ("enforce", 5), ("x", 3)];
+        assert_eq!(
+            key_lines(text),
+            lines.map(|(key, line)| (key.to_owned(), line)).into()
+        );
     }
 
     #[test]

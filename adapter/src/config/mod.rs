@@ -66,7 +66,8 @@ pub struct Settings {
     pub tools_preset: Option<String>,
     /// Whether a hook child may be kept ready (H8).
     pub warm_hook: bool,
-    /// What the user should be told about the layers, a line each (C2, C3).
+    /// What the user should be told about the layers, a line each (C2, C3): at most one for each file, one for the
+    /// project's executable, and one for each key of a layer, whatever the files hold.
     pub problems: Vec<String>,
 }
 
@@ -122,11 +123,12 @@ impl Layers<'_> {
     fn report_files(&mut self) {
         self.problems
             .extend(self.files.iter().filter_map(FileLayer::problem));
-        // C2: whatever its spelling, a project's own executable is never used.
+        // C2: whatever its spelling, a project's own executable is never used. Told of the first spelling only: a
+        // project may hold thousands, and a person reads one line.
         let [project, _] = &self.files;
-        let claims = project.keys().filter(|key| names_the_binary(key));
+        let claim = project.keys().find(|key| names_the_binary(key));
         self.problems
-            .extend(claims.map(|key| texts::project_bin(&project.place(key))));
+            .extend(claim.map(|key| texts::project_bin(&project.place(key))));
     }
 
     /// The first layer whose value `read` accepts; the ones before it that hold another are told to the user.

@@ -98,6 +98,39 @@ fn c2_c8_a_project_never_chooses_the_executable() {
 }
 
 #[test]
+fn c2_a_project_that_names_the_executable_in_many_ways_is_told_of_once() {
+    let mut world = World::new();
+    let spelling = |number| format!("{number:b}").replace('0', "-").replace('1', "_");
+    let keys: String = (1..=2000)
+        .map(|number| format!("\"b{}in\":1,\n", spelling(number)))
+        .collect();
+    world.write(
+        "repo/.pi/gortex.json",
+        format!("{{\n{keys}\"enforce\": 7}}"),
+    );
+    let instance = world.instance();
+    world.start(&instance);
+    let notified = world.notified();
+    assert_eq!(notified.len(), 2, "{notified:?}");
+    assert!(notified[0].contains("line 2, key b_in:"), "{notified:?}");
+    assert!(
+        notified[1].contains("line 2002, key enforce:"),
+        "{notified:?}"
+    );
+}
+
+#[test]
+fn c3_a_file_that_is_too_large_is_malformed() {
+    let mut world = World::new();
+    let text = json!({"tools_preset": "nav", "pad": "x".repeat(64 * 1024)});
+    world.write("repo/.pi/gortex.json", text.to_string());
+    let instance = world.instance();
+    world.start(&instance);
+    assert_eq!(world.registered[0].1["env"], env("", ""));
+    assert_eq!(world.notified().len(), 1);
+}
+
+#[test]
 fn c3_what_is_malformed_falls_through_and_is_told_once() {
     let mut world = World::new();
     world.write(
