@@ -55,5 +55,15 @@ export function record(by: "first" | "last", out: string) {
 				}
 			});
 		}
+		if (by === "last") {
+			let seen = false;
+			// At an instance's first turn: which servers are registered, and with what.
+			pi.on("before_agent_start", () => {
+				if (!seen) keep("extension", "servers", { servers: pi.getMcpServers() });
+				seen = true;
+			});
+			// The command by which a person's step reloads, since RPC has none.
+			pi.registerCommand("bench-reload", { handler: async (_args, ctx) => ctx.reload() });
+		}
 	};
 }

@@ -3,6 +3,7 @@
 //! One TOML file under `cases/<area>/`. Every table refuses a key that it does not know, and the JSON Schema that
 //! editors complete from is generated from these types.
 
+pub mod beside;
 pub mod expect;
 pub mod host;
 pub mod load;
@@ -41,6 +42,9 @@ pub struct Case {
     /// Files of the project, by path relative to its folder.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
+    /// Files of the project that are programs; nothing in a case may ever run one, so each should leave a mark.
+    #[serde(default)]
+    pub programs: BTreeMap<String, String>,
     /// The adapter's configuration.
     #[serde(default)]
     pub config: Config,
@@ -60,7 +64,8 @@ pub struct Case {
     pub expect: Vec<Expectation>,
 }
 
-/// The adapter's configuration in this case (rules C1 to C5).
+/// The adapter's configuration in this case (rules C1 to C5). In each text and variable `<case>` stands for the folder
+/// of the play, which holds `proj` (the project), `agent`, `home` and `bin` (what is on `PATH`).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -76,6 +81,12 @@ pub struct Config {
     /// Whether there is a `gortex` on `PATH`.
     #[serde(default = "yes")]
     pub installed: bool,
+    /// Entries of `PATH` before the one of `installed`, as they are.
+    #[serde(default)]
+    pub path: Vec<String>,
+    /// Further names of the Gortex executable: links at these paths, relative to the folder of the play.
+    #[serde(default)]
+    pub links: Vec<String>,
 }
 
 impl Default for Config {
@@ -85,6 +96,8 @@ impl Default for Config {
             project: None,
             global: None,
             installed: true,
+            path: Vec::new(),
+            links: Vec::new(),
         }
     }
 }

@@ -3,25 +3,61 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing that the person does. Exactly one of `prompt`, `abort` and `new_session` is set.
+/// One thing that the person does. Exactly one of `prompt`, `abort`, `new_session`, `reload`, `resume`, `fork` and `quit`
+/// is set.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Sends a prompt.
+    /// Sends a prompt, or calls a slash command.
     #[serde(default)]
     pub prompt: Option<String>,
+    /// Where a prompt is queued while a run is under way; without it Pi refuses such a prompt.
+    #[serde(default)]
+    pub streaming: Option<Streaming>,
     /// Aborts what runs.
     #[serde(default)]
     pub abort: bool,
     /// Starts a new session.
     #[serde(default)]
     pub new_session: bool,
+    /// Loads all extensions afresh in the same session, by a command of a recording extension.
+    #[serde(default)]
+    pub reload: bool,
+    /// Goes back to a session of this play, by its number; the first is 1.
+    #[serde(default)]
+    pub resume: Option<usize>,
+    /// Forks the session before a prompt of it, by its number; the first is 1.
+    #[serde(default)]
+    pub fork: Option<usize>,
+    /// Leaves, whatever is under way; the last step. Without it the person leaves when all has settled.
+    #[serde(default)]
+    pub quit: bool,
     /// What the step waits for.
     #[serde(default)]
     pub when: When,
     /// How long it waits after that, in milliseconds.
     #[serde(default)]
     pub delay_ms: u64,
+}
+
+/// Where a prompt is queued while a run is under way (pi-host.md 1.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Streaming {
+    /// Behind the tool results of the turn.
+    Steer,
+    /// When the agent would stop.
+    FollowUp,
+}
+
+impl Streaming {
+    /// Pi's word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Steer => "steer",
+            Self::FollowUp => "followUp",
+        }
+    }
 }
 
 /// What a step waits for.
@@ -49,16 +85,31 @@ pub enum Deed<'a> {
     Abort,
     /// Starts a new session.
     NewSession,
+    /// Loads all extensions afresh.
+    Reload,
+    /// Goes back to the session of this number.
+    Resume(usize),
+    /// Forks before the prompt of this number.
+    Fork(usize),
+    /// Leaves.
+    Quit,
 }
 
 impl Step {
     /// What the step does; `None` when it is not exactly one thing.
     pub fn deed(&self) -> Option<Deed<'_>> {
-        match (&self.prompt, self.abort, self.new_session) {
-            (Some(text), false, false) => Some(Deed::Prompt(text)),
-            (None, true, false) => Some(Deed::Abort),
-            (None, false, true) => Some(Deed::NewSession),
-            _ => None,
-        }
+        let mut deeds = [
+            self.prompt.as_deref().map(Deed::Prompt),
+            self.abort.then_some(Deed::Abort),
+            self.new_session.then_some(Deed::NewSession),
+            self.reload.then_some(Deed::Reload),
+            self.resume.map(Deed::Resume),
+            self.fork.map(Deed::Fork),
+            self.quit.then_some(Deed::Quit),
+        ]
+        .into_iter()
+        .flatten();
+        let deed = deeds.next();
+        deed.filter(|_| deeds.next().is_none())
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 use serde_json::Value;
 
 use super::Case;
+use super::person::Deed;
 
 /// The longest time that a case may name, in milliseconds: ten minutes, the longest that any wait of Pi or of the
 /// adapter is set to.
@@ -50,24 +51,47 @@ fn steps(case: &Case, faults: &mut Vec<Fault>) {
             "add a `[[person]]` table with a `prompt`",
         ));
     }
+    let mut sessions = 1;
     for (index, step) in case.person.iter().enumerate() {
-        if step.deed().is_none() {
-            let near = vec!["[[person]]".to_owned(); index + 1];
-            // Each mark is looked for from where the one before was found, so all but the first begin behind it.
-            let near = near.iter().enumerate().map(|(at, mark)| {
-                if at == 0 {
-                    mark.clone()
-                } else {
-                    format!("\n{mark}")
-                }
-            });
+        let last = index + 1 == case.person.len();
+        let wrong = match step.deed() {
+            None => Some((
+                "does not do exactly one thing",
+                "set one of `prompt`, `abort`, `new_session`, `reload`, `resume`, `fork` and `quit`",
+            )),
+            Some(Deed::Quit) if !last => {
+                Some(("leaves, and others follow", "let `quit` be the last step"))
+            }
+            Some(Deed::Resume(number)) if number == 0 || number > sessions => Some((
+                "resumes a session that was not there yet",
+                "sessions are counted from 1, in the order in which the steps make them",
+            )),
+            Some(Deed::Fork(0)) => Some(("forks before no prompt", "the first prompt is 1")),
+            Some(_) if step.streaming.is_some() && step.prompt.is_none() => Some((
+                "queues something that is no prompt",
+                "set `streaming` beside `prompt` only",
+            )),
+            Some(deed) => {
+                sessions += usize::from(matches!(deed, Deed::NewSession | Deed::Fork(_)));
+                None
+            }
+        };
+        if let Some((what, help)) = wrong {
             faults.push(Fault {
-                near: near.collect(),
-                what: format!("step {} does not do exactly one thing", index + 1),
-                help: "set one of `prompt`, `abort` and `new_session`".into(),
+                near: nth_step(index),
+                what: format!("step {} {what}", index + 1),
+                help: help.into(),
             });
         }
     }
+}
+
+/// Leads to a step. Each mark is looked for from where the one before was found, so all but the first begin behind it.
+fn nth_step(index: usize) -> Vec<String> {
+    let first = std::iter::once("[[person]]".to_owned());
+    first
+        .chain(std::iter::repeat_n("\n[[person]]".to_owned(), index))
+        .collect()
 }
 
 fn calls(case: &Case, faults: &mut Vec<Fault>) {
@@ -91,16 +115,17 @@ fn calls(case: &Case, faults: &mut Vec<Fault>) {
 }
 
 fn files(case: &Case, faults: &mut Vec<Fault>) {
-    for path in case.files.keys() {
+    let projects = case.files.keys().chain(case.programs.keys());
+    for path in projects.chain(&case.config.links) {
         let plain = !path.is_empty()
             && Path::new(path)
                 .components()
                 .all(|part| matches!(part, Component::Normal(_)));
         if !plain {
             faults.push(fault(
-                &["[files]", path],
+                &[path],
                 format!("the file `{path}` does not lie in the project"),
-                "name files by a path relative to the project, without `..`",
+                "name files by a path relative to the project, links by one relative to the play's folder, without `..`",
             ));
         }
     }

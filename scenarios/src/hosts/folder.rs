@@ -1,5 +1,6 @@
 //! The folder in which one case is played: project, agent folder, home, programs.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -42,23 +43,52 @@ impl CaseFolder {
         for (path, text) in &case.files {
             write(&folder.project().join(path), text)?;
         }
-        if let Some(text) = &case.config.project {
-            write(&folder.project().join(".pi/gortex.json"), text)?;
+        for (path, text) in &case.programs {
+            program(&folder.project().join(path), text)?;
         }
-        if let Some(text) = &case.config.global {
-            write(&folder.agent().join("extensions/gortex.json"), text)?;
-        }
-        if case.config.installed {
-            let name = folder.programs().join("gortex");
-            match gortex {
-                Some(program) => symlink(program, name)?,
-                None => {
-                    fs::write(&name, "#!/bin/sh\nexit 1\n")?;
-                    fs::set_permissions(&name, fs::Permissions::from_mode(0o755))?;
-                }
+        let config = [
+            (
+                folder.project().join(".pi/gortex.json"),
+                &case.config.project,
+            ),
+            (
+                folder.agent().join("extensions/gortex.json"),
+                &case.config.global,
+            ),
+            (folder.agent().join("mcp.json"), &case.host.mcp_json.user),
+            (
+                folder.project().join(".pi/mcp.json"),
+                &case.host.mcp_json.project,
+            ),
+        ];
+        for (path, text) in config {
+            if let Some(text) = text {
+                write(&path, &folder.filled(text))?;
             }
         }
+        match gortex {
+            Some(program) => symlink(program, folder.gortex())?,
+            None => program(&folder.gortex(), "#!/bin/sh\nexit 1\n")?,
+        }
+        let on_path = case.config.installed.then(|| "bin/gortex".to_owned());
+        for link in on_path.iter().chain(&case.config.links) {
+            let link = folder.root.join(link);
+            if let Some(parent) = link.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            symlink(folder.gortex(), link)?;
+        }
         Ok(folder)
+    }
+
+    /// A text of the case with the folder in the place of its placeholder.
+    pub fn filled(&self, text: &str) -> String {
+        text.replace(PLACEHOLDER, &self.root.to_string_lossy())
+    }
+
+    /// The Gortex executable itself, where nothing looks for it.
+    pub fn gortex(&self) -> PathBuf {
+        self.scratch().join("fake-gortex")
     }
 
     /// The session's working directory.
@@ -91,9 +121,21 @@ impl CaseFolder {
         self.scratch().join("gortex-pi.log")
     }
 
-    /// The value of `PATH` for the host.
-    pub fn path_variable(&self) -> String {
-        format!("{}:/usr/bin:/bin", self.programs().display())
+    /// The variables that a case sets: the adapter's, and `PATH`.
+    pub fn variables(&self, case: &Case) -> BTreeMap<String, String> {
+        let own = case.config.env.iter();
+        let mut variables: BTreeMap<_, _> = own
+            .map(|(name, value)| (name.clone(), self.filled(value)))
+            .collect();
+        let path = case.config.path.iter().map(|entry| self.filled(entry));
+        let path: Vec<String> = path
+            .chain([
+                self.programs().display().to_string(),
+                "/usr/bin:/bin".into(),
+            ])
+            .collect();
+        variables.insert("PATH".into(), path.join(":"));
+        variables
     }
 
     /// What stands for what in a trace.
@@ -135,6 +177,11 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     fs::write(path, text)
+}
+
+fn program(path: &Path, text: &str) -> io::Result<()> {
+    write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 fn collect(root: &Path, folder: &Path, found: &mut Vec<(String, String)>) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::PlayProblem;
-use crate::case::person::Deed;
+use crate::case::person::{Deed, Streaming};
 use crate::case::{Case, When};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Lane, normal};
@@ -25,7 +25,7 @@ pub trait Line: Send {
     fn next(&mut self) -> BoxFuture<'_, Option<Value>>;
 }
 
-/// Plays all steps of a case, waits until nothing runs, and records the session's history.
+/// Plays all steps of a case, waits until nothing runs, and records the history of each session as it is left.
 ///
 /// # Errors
 /// When the host closes the line, or says nothing for so long that it must hang.
@@ -40,39 +40,28 @@ pub async fn play(
         unanswered: BTreeSet::new(),
         running: false,
         entries: None,
+        file: None,
+        sessions: vec![String::new()],
+        current: 0,
     };
     for (index, step) in case.person.iter().enumerate() {
-        match step.when {
-            When::Sent if index == 0 => {}
-            _ if index == 0 => person.ready().await?,
-            When::Settled => person.until(Person::idle).await?,
-            When::Answered => {
-                let before = id(index);
-                person
-                    .until(|person| !person.unanswered.contains(&before))
-                    .await?;
-            }
-            When::Sent => {}
-        }
+        person.wait(step.when, index).await?;
         person.pause(Duration::from_millis(step.delay_ms)).await?;
-        let command = match step.deed() {
-            Some(Deed::Prompt(text)) => {
-                json!({ "id": id(index + 1), "type": "prompt", "message": text })
-            }
-            Some(Deed::Abort) => json!({ "id": id(index + 1), "type": "abort" }),
-            Some(Deed::NewSession) => json!({ "id": id(index + 1), "type": "new_session" }),
-            None => continue, // refused when the case was read
+        let Some(deed) = step.deed() else {
+            continue; // refused when the case was read
         };
-        recorder.record(Lane::Person, "send", command.clone());
-        person.send(command).await?;
+        let leaves = !matches!(deed, Deed::Prompt(_) | Deed::Abort | Deed::Reload);
+        if leaves && step.when != When::Sent && person.idle() {
+            person.look_at_session().await?;
+        }
+        if deed == Deed::Quit {
+            recorder.record(Lane::Person, "send", json!({ "type": "quit" }));
+            return Ok(());
+        }
+        person.act(index + 1, &deed, step.streaming).await?;
     }
     person.until(Person::idle).await?;
-    person
-        .send(json!({ "id": HISTORY, "type": "get_entries" }))
-        .await?;
-    person.until(|person| person.entries.is_some()).await?;
-    recorder.record(Lane::Host, "history", json!({ "entries": person.entries }));
-    Ok(())
+    person.look_at_session().await
 }
 
 /// Records what a host still says while it ends.
@@ -82,11 +71,17 @@ pub async fn listen_to_the_end(line: &mut dyn Line, recorder: &Recorder) {
     }
 }
 
-/// The id of the runner's own query.
+/// The id of the runner's own query for the session's entries.
 const HISTORY: &str = "history";
+
+/// The id of the query for the session's file.
+const FILE: &str = "file";
 
 /// The id of the query by whose answer a host is known to have started.
 const READY: &str = "ready";
+
+/// The command of a recording extension that reloads, since RPC has none.
+const RELOAD: &str = "/bench-reload";
 
 fn id(step: usize) -> String {
     format!("step-{step}")
@@ -97,7 +92,14 @@ struct Person<'a> {
     recorder: &'a Recorder,
     unanswered: BTreeSet<String>,
     running: bool,
+    /// The entries of the session that was looked at last.
     entries: Option<Vec<Value>>,
+    /// Its file.
+    file: Option<String>,
+    /// The files of the play's sessions; empty until one was looked at.
+    sessions: Vec<String>,
+    /// Which of them is the current one.
+    current: usize,
 }
 
 impl Person<'_> {
@@ -110,6 +112,108 @@ impl Person<'_> {
         self.send(json!({ "id": READY, "type": "get_state" }))
             .await?;
         self.until(|person| person.unanswered.is_empty()).await
+    }
+
+    /// Waits as the step of this index wants.
+    async fn wait(&mut self, when: When, index: usize) -> Result<(), PlayProblem> {
+        match when {
+            When::Sent => Ok(()),
+            _ if index == 0 => self.ready().await,
+            When::Settled => self.until(Self::idle).await,
+            When::Answered => {
+                let before = id(index);
+                self.until(|person| !person.unanswered.contains(&before))
+                    .await
+            }
+        }
+    }
+
+    /// Sends the command of a step. The trace keeps it in the case's own words, since entries and files have names that
+    /// no two plays share.
+    async fn act(
+        &mut self,
+        number: usize,
+        deed: &Deed<'_>,
+        streaming: Option<Streaming>,
+    ) -> Result<(), PlayProblem> {
+        let (kept, members) = match deed {
+            Deed::Prompt(text) => {
+                let mut members = json!({ "type": "prompt", "message": text });
+                if let Some(streaming) = streaming {
+                    members["streamingBehavior"] = streaming.as_str().into();
+                }
+                (members.clone(), members)
+            }
+            Deed::Reload => {
+                let members = json!({ "type": "prompt", "message": RELOAD });
+                (members.clone(), members)
+            }
+            Deed::NewSession => {
+                self.begin_session();
+                let members = json!({ "type": "new_session" });
+                (members.clone(), members)
+            }
+            Deed::Resume(session) => {
+                self.current = session - 1;
+                let path = &self.sessions[self.current];
+                (
+                    json!({ "type": "switch_session", "session": session }),
+                    json!({ "type": "switch_session", "sessionPath": path }),
+                )
+            }
+            Deed::Fork(prompt) => {
+                let entry = self.prompt_entry(*prompt);
+                self.begin_session();
+                (
+                    json!({ "type": "fork", "prompt": prompt }),
+                    json!({ "type": "fork", "entryId": entry }),
+                )
+            }
+            Deed::Abort | Deed::Quit => {
+                let members = json!({ "type": "abort" });
+                (members.clone(), members)
+            }
+        };
+        let with_id = |members: Value| {
+            let mut command = json!({ "id": id(number) });
+            for (name, value) in members.as_object().into_iter().flatten() {
+                command[name] = value.clone();
+            }
+            command
+        };
+        self.recorder.record(Lane::Person, "send", with_id(kept));
+        self.send(with_id(members)).await
+    }
+
+    fn begin_session(&mut self) {
+        self.sessions.push(String::new());
+        self.current = self.sessions.len() - 1;
+    }
+
+    /// The entry of the session's n-th prompt, as far as the session was looked at.
+    fn prompt_entry(&self, number: usize) -> Value {
+        let entries = self.entries.iter().flatten();
+        entries
+            .filter(|entry| entry["type"] == "message" && entry["message"]["role"] == "user")
+            .nth(number - 1)
+            .map_or(Value::Null, |entry| entry["id"].clone())
+    }
+
+    /// Records the history of the current session and notes its file.
+    async fn look_at_session(&mut self) -> Result<(), PlayProblem> {
+        (self.entries, self.file) = (None, None);
+        self.send(json!({ "id": FILE, "type": "get_state" }))
+            .await?;
+        self.send(json!({ "id": HISTORY, "type": "get_entries" }))
+            .await?;
+        self.until(|person| person.unanswered.is_empty()).await?;
+        if let Some(file) = self.file.take() {
+            self.sessions[self.current] = file;
+        }
+        let entries: Vec<Value> = self.entries.iter().flatten().map(normal::entry).collect();
+        self.recorder
+            .record(Lane::Host, "history", json!({ "entries": entries }));
+        Ok(())
     }
 
     async fn send(&mut self, command: Value) -> Result<(), PlayProblem> {
@@ -151,15 +255,20 @@ impl Person<'_> {
                 match id {
                     READY => return,
                     HISTORY => {
-                        let entries = record["data"]["entries"].as_array();
-                        self.entries =
-                            Some(entries.into_iter().flatten().map(normal::entry).collect());
+                        self.entries = record["data"]["entries"].as_array().cloned();
+                        return;
+                    }
+                    FILE => {
+                        let file = record["data"]["sessionFile"].as_str();
+                        self.file = file.map(str::to_owned);
                         return;
                     }
                     _ => {}
                 }
                 self.running |= record["data"]["disposition"] == "started";
             }
+            // Runs that no prompt started begin without a response.
+            Some("agent_start") => self.running = true,
             Some("agent_settled") => self.running = false,
             _ => {}
         }

@@ -71,7 +71,7 @@ fn response(record: &Value) -> Value {
     if let Some(data) = record.get("data").filter(|_| {
         matches!(
             record["command"].as_str(),
-            Some("prompt" | "steer" | "follow_up" | "new_session" | "switch_session")
+            Some("prompt" | "steer" | "follow_up" | "new_session" | "switch_session" | "fork")
         )
     }) {
         payload["data"] = data.clone();

@@ -108,10 +108,7 @@ impl RunFiles {
         let mut extensions = vec![recorder("first")?];
         let mut after = Vec::new();
         for other in &case.host.extensions {
-            let call = format!(
-                "scripted({})",
-                json!({ "registers": other.registers, "on": other.on })
-            );
+            let call = format!("scripted({})", json!(other));
             let path = entry(&run, &other.name, "scripted.ts", &call)?;
             match other.place {
                 Place::Before => extensions.push(path),
@@ -160,6 +157,9 @@ fn command(case: &Case, pi: &RealPi, folder: &CaseFolder, files: &RunFiles) -> C
     if case.host.connector == Connector::Absent {
         command.arg("--no-mcp");
     }
+    if case.host.trusted {
+        command.arg("--approve");
+    }
     let ours = std::iter::once(&pi.package);
     for extension in files
         .extensions
@@ -173,7 +173,6 @@ fn command(case: &Case, pi: &RealPi, folder: &CaseFolder, files: &RunFiles) -> C
     command
         .current_dir(folder.project())
         .env_clear()
-        .env("PATH", folder.path_variable())
         .env("HOME", folder.home())
         .env("TMPDIR", folder.scratch())
         .env("LANG", "C.UTF-8")
@@ -182,7 +181,7 @@ fn command(case: &Case, pi: &RealPi, folder: &CaseFolder, files: &RunFiles) -> C
         .env("GORTEX_PI_LOG", folder.log())
         .env("FAKE_GORTEX_SCRIPT", &files.script)
         .env("FAKE_GORTEX_JOURNAL", &files.journal)
-        .envs(&case.config.env);
+        .envs(folder.variables(case));
     command
 }
 

@@ -1,6 +1,7 @@
 //! The fake Gortex as the simulated Pi and the adapter reach it: a server behind an in-process pipe, and a hook that is
 //! asked directly.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -19,11 +20,13 @@ use tokio_util::sync::CancellationToken;
 /// How much a pipe holds: the size of a pipe on Linux.
 const PIPE: usize = 64 * 1024;
 
-/// A simulated installation of Gortex: the program that stands at one path.
+/// A simulated installation of Gortex: one program, and whatever names lead to it.
 #[derive(Clone)]
 pub struct Installation {
-    /// Where the program stands, or nothing when it is not installed.
-    pub program: Option<PathBuf>,
+    /// Where the program itself stands.
+    pub program: PathBuf,
+    /// The host's variables, which its children inherit.
+    pub variables: BTreeMap<String, String>,
     /// What it is told to do.
     pub script: Arc<Script>,
     /// What it counts over its processes.
@@ -33,14 +36,30 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// What the system would say to whoever starts this program; the file may have gone in the middle of a play.
-    fn refused(&self, program: &Path) -> Option<ErrorKind> {
-        if self.program.as_deref() != Some(program) {
-            return Some(ErrorKind::NotFound);
-        }
-        match program.metadata() {
-            Ok(found) if found.permissions().mode() & 0o111 != 0 => None,
-            Ok(_) => Some(ErrorKind::PermissionDenied),
+    /// What the system would say to whoever starts this command: by path, else through `PATH`. The file may have gone in
+    /// the middle of a play.
+    fn refused(&self, command: &Path, cwd: &Path) -> Option<ErrorKind> {
+        let path = if command.components().count() > 1 {
+            cwd.join(command)
+        } else {
+            let path = self.variables.get("PATH").map_or("", String::as_str);
+            let found = std::env::split_paths(path)
+                .map(|folder| cwd.join(folder).join(command))
+                .find(|path| path.is_file());
+            match found {
+                Some(path) => path,
+                None => return Some(ErrorKind::NotFound),
+            }
+        };
+        match path.metadata() {
+            Ok(found) if found.permissions().mode() & 0o111 == 0 => {
+                Some(ErrorKind::PermissionDenied)
+            }
+            // What is no Gortex cannot be played here; a case in which it is started does not hold.
+            Ok(_) if path.canonicalize().ok() != self.program.canonicalize().ok() => {
+                Some(ErrorKind::NotFound)
+            }
+            Ok(_) => None,
             Err(error) => Some(error.kind()),
         }
     }
@@ -48,7 +67,7 @@ impl Installation {
 
 impl ServerLauncher for Installation {
     fn launch(&self, launch: Launch) -> BoxFuture<'static, Result<ServerProcess, String>> {
-        if let Some(kind) = self.refused(launch.command.as_ref()) {
+        if let Some(kind) = self.refused(launch.command.as_ref(), &launch.cwd) {
             let name = if kind == ErrorKind::PermissionDenied {
                 "EACCES"
             } else {
@@ -57,6 +76,8 @@ impl ServerLauncher for Installation {
             let refused = format!("spawn {} {name}", launch.command);
             return Box::pin(std::future::ready(Err(refused)));
         }
+        let mut env = self.variables.clone();
+        env.extend(launch.env);
         let daemon = Daemon::new(self.script.daemon.clone(), launch.cwd, self.journal.clone());
         let daemon = daemon.with_state(self.state.clone());
         let stderr = StderrTail::default();
@@ -67,7 +88,7 @@ impl ServerLauncher for Installation {
         let run = tokio::spawn(async move {
             let launch = fake_gortex::Launch {
                 args: launch.args,
-                env: launch.env.into_iter().collect(),
+                env,
             };
             tokio::select! {
                 biased;
@@ -104,7 +125,7 @@ impl ProcessControl for Control {
 impl HookPort for Installation {
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport> {
         let report = |stdout, end| HookReport { stdout, end };
-        if let Some(kind) = self.refused(&ask.program) {
+        if let Some(kind) = self.refused(&ask.program, &ask.cwd) {
             let gone = report(Vec::new(), HookEnd::SpawnFailed(kind.to_string()));
             return Box::pin(std::future::ready(gone));
         }

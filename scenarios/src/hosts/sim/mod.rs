@@ -76,7 +76,7 @@ async fn run(
     recorder.record(
         Lane::Person,
         "closed",
-        json!({ "exit": end.code, "stderr": end.stderr.concat(), "leftovers": leftovers }),
+        json!({ "exit": end.code, "stderr": end.stderr.iter().map(|line| format!("{line}\n")).collect::<String>(), "leftovers": leftovers }),
     );
     let mut events = recorder.take();
     cause::fill(&mut events);
@@ -84,10 +84,11 @@ async fn run(
 }
 
 fn options(case: &Case, folder: &CaseFolder, recorder: &Recorder, seed: u64) -> HostOptions {
-    let program = folder.programs().join("gortex");
+    let environment = environment(case, folder);
     let journal = recorder.clone();
     let gortex = Installation {
-        program: case.config.installed.then_some(program),
+        program: folder.gortex(),
+        variables: environment.vars.clone(),
         script: Arc::new(Script {
             daemon: case.daemon.clone(),
             hook: case.hook.clone(),
@@ -95,11 +96,10 @@ fn options(case: &Case, folder: &CaseFolder, recorder: &Recorder, seed: u64) -> 
         state: Arc::new(State::memory()),
         journal: Arc::new(move |entry: JournalEntry| super::record_journal(&journal, entry)),
     };
-    let environment = environment(case, folder);
     let ours = Ours {
         path: "<adapter>/index.ts".into(),
         log: Arc::new(FileLog::open(&environment)),
-        environment,
+        environment: environment.clone(),
         hook: Arc::new(gortex.clone()),
         writes: Arc::new(WriteTable::default()),
     };
@@ -141,6 +141,8 @@ fn options(case: &Case, folder: &CaseFolder, recorder: &Recorder, seed: u64) -> 
     options.model_id = "scripted".into();
     options.provider = "bench".into();
     options.keep_sessions = true;
+    options.project_trusted = case.host.trusted;
+    options.variables = environment.vars;
     options.seed = seed;
     options.connector = match case.host.connector {
         Connector::Builtin => fake_pi::Connector::Builtin,
@@ -151,7 +153,6 @@ fn options(case: &Case, folder: &CaseFolder, recorder: &Recorder, seed: u64) -> 
 
 fn environment(case: &Case, folder: &CaseFolder) -> Environment {
     let fixed = [
-        ("PATH", folder.path_variable()),
         ("HOME", folder.home().display().to_string()),
         ("PI_CODING_AGENT_DIR", folder.agent().display().to_string()),
         ("GORTEX_PI_LOG", folder.log().display().to_string()),
@@ -160,7 +161,7 @@ fn environment(case: &Case, folder: &CaseFolder) -> Environment {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value));
     Environment {
-        vars: fixed.chain(case.config.env.clone()).collect(),
+        vars: fixed.chain(folder.variables(case)).collect(),
         home: Some(folder.home()),
     }
 }

@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fake_pi::{Ctx, Event, Extension, Handler, Pi, Thrown};
+use fake_pi::{Command, CommandHandler, Ctx, Event, Extension, Handler, Pi, Thrown};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::case::OtherExtension;
+use crate::case::host::Deeds;
 use crate::hosts::folder::CaseFolder;
 use crate::trace::Lane;
 use crate::trace::recorder::Recorder;
@@ -88,7 +90,37 @@ fn record(pi: &Pi, by: By, recorder: &Recorder) -> Result<(), Thrown> {
         });
         pi.on(&name, handler)?;
     }
+    if by == By::Last {
+        servers(pi, recorder)?;
+        reload(pi)?;
+    }
     Ok(())
+}
+
+/// Records at an instance's first turn which servers are registered, and with what.
+fn servers(pi: &Pi, recorder: &Recorder) -> Result<(), Thrown> {
+    let (handle, recorder, seen) = (pi.clone(), recorder.clone(), AtomicBool::new(false));
+    let handler: Handler = Arc::new(move |_, _| {
+        if !seen.swap(true, Ordering::Relaxed) {
+            let servers = handle.get_mcp_servers().unwrap_or_default();
+            recorder.record(Lane::Extension, "servers", json!({ "servers": servers }));
+        }
+        Box::pin(std::future::ready(Ok(Value::Null)))
+    });
+    pi.on("before_agent_start", handler).map(drop)
+}
+
+/// Offers the command by which a person's step reloads.
+fn reload(pi: &Pi) -> Result<(), Thrown> {
+    let handler: CommandHandler = Arc::new(|_, ctx| Box::pin(async move { ctx.reload().await }));
+    let description = None;
+    pi.register_command(
+        "bench-reload",
+        Command {
+            description,
+            handler,
+        },
+    )
 }
 
 /// Records the project's texts around a call that writes.
@@ -142,14 +174,36 @@ fn act(pi: &Pi, script: &OtherExtension) -> Result<(), Thrown> {
     for (name, config) in &script.registers {
         pi.register_mcp_server(&json!(name), config)?;
     }
+    for command in &script.commands {
+        let (does, handle) = (command.does.clone(), pi.clone());
+        let handler: CommandHandler =
+            Arc::new(move |_, _| Box::pin(std::future::ready(perform(&handle, &does))));
+        let description = None;
+        pi.register_command(
+            &command.name,
+            Command {
+                description,
+                handler,
+            },
+        )?;
+    }
     for handler in &script.on {
-        let script = handler.clone();
-        let act: Handler = Arc::new(move |_, _| {
-            let script = script.clone();
+        let (script, handle) = (handler.clone(), pi.clone());
+        let act: Handler = Arc::new(move |event, _| {
+            let (script, handle) = (script.clone(), handle.clone());
             Box::pin(async move {
+                let meant =
+                    |(name, value): (&String, &Value)| event.get(name).as_ref() == Some(value);
+                if !script.when.iter().all(meant) {
+                    return Ok(Value::Null);
+                }
                 if script.delay_ms > 0 {
                     tokio::time::sleep(Duration::from_millis(script.delay_ms)).await;
                 }
+                for (path, value) in &script.sets {
+                    set(&event, path, value);
+                }
+                perform(&handle, &script.does)?;
                 match script.throws {
                     Some(message) => Err(Thrown::error(message)),
                     None => Ok(script.returns.unwrap_or_default()),
@@ -157,6 +211,31 @@ fn act(pi: &Pi, script: &OtherExtension) -> Result<(), Thrown> {
             })
         });
         pi.on(&handler.event, act)?;
+    }
+    Ok(())
+}
+
+/// Puts a value in place into one of the event's objects: the first part of the path names it.
+fn set(event: &Event, path: &str, value: &Value) {
+    let Some((member, inner)) = path.split_once('.') else {
+        return event.set(path, value.clone());
+    };
+    event.edit(member, |object| {
+        let pointer = format!("/{}", inner.replace('.', "/"));
+        let (parent, name) = pointer.rsplit_once('/').unwrap_or(("", inner));
+        if let Some(parent) = object.pointer_mut(parent).and_then(Value::as_object_mut) {
+            parent.insert(name.to_owned(), value.clone());
+        }
+    });
+}
+
+fn perform(pi: &Pi, deeds: &Deeds) -> Result<(), Thrown> {
+    for (name, config) in &deeds.registers {
+        pi.register_mcp_server(&json!(name), config)?;
+    }
+    for message in &deeds.sends {
+        let sent = json!({ "customType": message.custom_type, "content": message.content, "display": false });
+        pi.send_message(&sent, None, message.trigger_turn.then_some(true))?;
     }
     Ok(())
 }
