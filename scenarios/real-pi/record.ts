@@ -50,7 +50,7 @@ export function record(by: "first" | "last", out: string) {
 				keep("extension", name, payload);
 				const tool = String(event.toolName ?? "").replace(/^mcp__gortex__/, "");
 				if (recorded.writers.includes(tool)) {
-					const moment = by === "first" && name === "tool_call" ? "before" : name === "tool_result" ? "after" : undefined;
+					const moment = by === "first" && name === "tool_call" ? "before" : by === "last" && name === "tool_result" ? "after" : undefined;
 					if (moment) keep("disk", moment, { toolCallId: event.toolCallId, files: texts(ctx.cwd) });
 				}
 			});

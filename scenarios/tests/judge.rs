@@ -50,6 +50,11 @@ fn call(id: &'static str) -> impl Fn(&Value) -> bool {
     move |payload| payload["toolCallId"] == id || payload["message"]["toolCallId"] == id
 }
 
+/// A result as it stands behind all handlers.
+fn left(id: &'static str) -> impl Fn(&Value) -> bool {
+    move |payload| payload["toolCallId"] == id && payload["by"] == "last"
+}
+
 const TWO_FILES: &str = "diffs/batch-two-files";
 
 #[test]
@@ -123,9 +128,77 @@ fn a_call_that_a_failing_hook_stopped_is_told() {
 }
 
 #[test]
+fn a_call_that_a_handler_threw_at_and_one_that_ran_against_a_block_are_told() {
+    let threw = told("hook/block", |events| {
+        let blocks = |payload: &Value| {
+            payload["stdout"]
+                .as_str()
+                .is_some_and(|text| text.contains("block"))
+        };
+        find(events, Lane::Hook, "answer", blocks).payload["stdout"] = "{}".into();
+    });
+    assert_eq!(threw, ["5"]);
+    let wrong_type = told("hook/block", |events| {
+        let blocks = |payload: &Value| {
+            payload["stdout"]
+                .as_str()
+                .is_some_and(|text| text.contains("block"))
+        };
+        find(events, Lane::Hook, "answer", blocks).payload["stdout"] = r#"{"block":"true"}"#.into();
+    });
+    assert_eq!(wrong_type, ["5"]);
+    let never_asked = told("hook/block", |events| {
+        events.retain(|event| {
+            !(event.lane == Lane::Hook && event.cause.as_deref() == Some("call c1"))
+        });
+    });
+    assert_eq!(never_asked, ["5"]);
+    let ignored = told("hook/block", |events| {
+        let answer = find(events, Lane::Hook, "answer", |payload| {
+            payload["stdout"] == "{}"
+        });
+        answer.payload["stdout"] = r#"{"block":true,"reason":"no"}"#.into();
+    });
+    assert_eq!(ignored, ["5"]);
+}
+
+#[test]
+fn an_answer_that_was_not_asked_for_is_told() {
+    let told = told(TWO_FILES, |events| {
+        let request = find(events, Lane::Model, "request", |_| true).clone();
+        events.insert(0, request);
+    });
+    assert_eq!(told, ["the"]);
+}
+
+#[test]
+fn a_result_that_was_changed_besides_its_guidance_is_told() {
+    for (member, value) in [("isError", json!(true)), ("structuredContent", json!(null))] {
+        let told = told(TWO_FILES, |events| {
+            find(events, Lane::Extension, "tool_result", left("c1")).payload[member] = value;
+        });
+        assert_eq!(told, ["7"], "{member}");
+    }
+    let details = told(TWO_FILES, |events| {
+        find(events, Lane::Extension, "tool_result", left("c1")).payload["details"]["server"] =
+            "other".into();
+    });
+    assert_eq!(details, ["7"]);
+    let daemon = told(TWO_FILES, |events| {
+        let sent = |payload: &Value| {
+            payload["text"]
+                .as_str()
+                .is_some_and(|text| text.contains("src/b.rs"))
+        };
+        find(events, Lane::Mcp, "send", sent).payload["text"] = "something else".into();
+    });
+    assert_eq!(daemon, ["7"]);
+}
+
+#[test]
 fn a_diff_that_is_not_true_is_told() {
     let other_text = told(TWO_FILES, |events| {
-        let result = find(events, Lane::Extension, "tool_result", call("c1"));
+        let result = find(events, Lane::Extension, "tool_result", left("c1"));
         let patch = result.payload["details"]["diffs"][0]["patch"]
             .as_str()
             .expect("patch")
@@ -141,11 +214,44 @@ fn a_diff_that_is_not_true_is_told() {
 }
 
 #[test]
+fn a_form_of_a_diff_that_says_something_else_is_told() {
+    for (member, value) in [
+        ("diff", json!("-2     1\n+2     11")),
+        ("patch", json!("--- src/a.rs\n+++ src/a.rs\n")),
+        ("firstChangedLine", json!(3)),
+        ("diffs", json!(null)),
+    ] {
+        let told = told(TWO_FILES, |events| {
+            find(events, Lane::Extension, "tool_result", left("c1")).payload["details"][member] =
+                value;
+        });
+        assert_eq!(told, ["6"], "{member}");
+    }
+    let shown = told(TWO_FILES, |events| {
+        let result = find(events, Lane::Extension, "tool_result", left("c1"));
+        let wrong = json!(" 1 fn a() -> u32 {\n-2     1\n+2     11\n 3 }");
+        result.payload["details"]["diff"] = wrong.clone();
+        result.payload["details"]["diffs"][0]["diff"] = wrong;
+    });
+    assert_eq!(shown, ["6"]);
+}
+
+#[test]
+fn a_diff_in_one_of_two_calls_on_a_file_is_told() {
+    let told = told("diffs/batch-one-file-twice", |events| {
+        let shown =
+            find(events, Lane::Extension, "tool_result", left("c3")).payload["details"].clone();
+        find(events, Lane::Extension, "tool_result", left("c2")).payload["details"] = shown;
+    });
+    assert_eq!(told, ["6"]);
+}
+
+#[test]
 fn two_diffs_of_a_file_that_two_calls_wrote_are_told() {
     let told = told("diffs/batch-one-file-twice", |events| {
         let patch = "--- src/a.rs\n+++ src/a.rs\n@@ -1,1 +1,1 @@\n-x\n+y\n";
         for id in ["c1", "c2"] {
-            let result = find(events, Lane::Extension, "tool_result", call(id));
+            let result = find(events, Lane::Extension, "tool_result", left(id));
             result.payload["details"]["diffs"] = json!([{ "path": "src/a.rs", "patch": patch }]);
         }
     });
@@ -177,7 +283,7 @@ fn what_lives_after_quit_and_what_was_written_are_told() {
         ("stderr", json!("boom"), "9"),
     ] {
         let told = told(TWO_FILES, |events| {
-            find(events, Lane::Person, "closed", |_| true).payload[member] = value
+            find(events, Lane::Person, "closed", |_| true).payload[member] = value;
         });
         assert_eq!(told, [check], "{member}");
     }

@@ -2,12 +2,15 @@
 //!
 //! The checks are those of the bench's description, by number; each looks only at the trace, so it holds for both hosts.
 
+mod call;
 mod calls;
 mod diffs;
 mod ends;
 mod expectations;
-mod failures;
+mod handlers;
 mod held;
+mod script;
+mod texts;
 mod told;
 
 use crate::case::Case;
@@ -45,15 +48,16 @@ impl Failure {
 /// Lists what does not hold; empty when all does.
 pub fn judge(case: &Case, trace: &Trace) -> Vec<Failure> {
     let checks = [
-        failures::no_handler_failed(trace),
+        handlers::none_failed(trace),
         calls::one_result_each(trace),
         told::each_report_once(trace),
         held::only_the_first_turn(trace),
-        failures::no_hook_failure_changed_a_call(trace),
+        handlers::stopped_only_by_a_decision(case, trace),
         diffs::every_diff_is_true(trace),
-        calls::texts_are_the_tools_own(trace),
+        texts::are_the_tools_own(case, trace),
         ends::nothing_lives(trace),
         ends::nothing_was_written(trace),
+        script::was_followed(case, trace),
     ];
     checks
         .into_iter()

@@ -133,7 +133,7 @@ fn snapshot(by: By, kind: &str, event: &Event, ctx: &Ctx, writers: &[String], re
     }
     let moment = match (by, kind) {
         (By::First, "tool_call") => "before",
-        (_, "tool_result") => "after",
+        (By::Last, "tool_result") => "after",
         _ => return,
     };
     let files = ctx

@@ -1,0 +1,90 @@
+//! Checks 1 and 5: no handler failed, and a call is stopped by what may stop it and by nothing else.
+
+use super::Failure;
+use super::call::{Call, Decision, text_of};
+use crate::case::Case;
+use crate::trace::{Lane, Trace};
+
+/// Pi's text for a call that was blocked without a reason (pi-host.md 2).
+const NO_REASON: &str = "Tool execution was blocked";
+
+/// Pi's text for a call that an abort kept from running (pi-host.md 9).
+const ABORTED: &str = "Operation aborted";
+
+/// Check 1: no handler of ours, and no recorder, threw or rejected. A throw in `tool_call` is told by nobody (pi-host.md
+/// 2), but it stops the call: that is check 5's.
+pub fn none_failed(trace: &Trace) -> Vec<Failure> {
+    let reported = trace.named(Lane::Host, "extension_error").filter(|event| {
+        // Other extensions of a case are files of its own, and may fail.
+        event.payload["extensionPath"]
+            .as_str()
+            .is_none_or(|path| path.contains("record-") || !path.contains("<case>"))
+    });
+    reported
+        .map(|event| {
+            let what = format!(
+                "{} threw: {}",
+                event.payload["event"], event.payload["error"]
+            );
+            Failure::new("1 no handler failed", what).at(trace, event)
+        })
+        .collect()
+}
+
+/// Check 5: a call that did not run was blocked by a valid decision of the hook about it, or stopped by somebody else; and
+/// a call that the hook blocked did not run.
+pub fn stopped_only_by_a_decision(case: &Case, trace: &Trace) -> Vec<Failure> {
+    const CHECK: &str = "5 calls are stopped by decisions only";
+    let mut failures = Vec::new();
+    for call in Call::all(trace) {
+        let decision = call.decision();
+        let ran = call.result("last").is_some();
+        let text = call
+            .end()
+            .map(|end| text_of(&end.payload["result"]))
+            .unwrap_or_default();
+        let what = match decision.block() {
+            Some(_) if ran => format!("the hook blocked call {}, and it ran", call.id),
+            Some(reason) if !ran && text == if reason.is_empty() { NO_REASON } else { reason } => {
+                continue;
+            }
+            _ if ran || decision == Decision::Unknown || stopped_by_others(case, trace, &text) => {
+                continue;
+            }
+            _ => format!(
+                "call {} did not run, and no decision of the hook says why: {text:?}",
+                call.id
+            ),
+        };
+        failures.push(Failure::new(CHECK, what).at(trace, call.preflight));
+    }
+    failures
+}
+
+/// Whether this is the text of a call that the person, or another extension of the case, stopped.
+fn stopped_by_others(case: &Case, trace: &Trace, text: &str) -> bool {
+    let interrupted = trace.named(Lane::Person, "send").any(|event| {
+        event.payload["type"] != "prompt"
+            || event.payload["message"]
+                .as_str()
+                .is_some_and(|m| m.starts_with('/'))
+    }) || case
+        .person
+        .iter()
+        .any(|step| !matches!(step.deed(), Some(crate::case::person::Deed::Prompt(_))));
+    let scripted = case
+        .host
+        .extensions
+        .iter()
+        .flat_map(|extension| &extension.on)
+        .any(|handler| {
+            let reason = handler
+                .returns
+                .as_ref()
+                .and_then(|value| value["reason"].as_str());
+            handler.throws.as_deref() == Some(text)
+                || reason == Some(text)
+                || (handler.returns.is_some() && text == NO_REASON)
+        });
+    scripted || (interrupted && (text == ABORTED || text.is_empty()))
+}
