@@ -22,7 +22,7 @@ export default function gortex(pi: ExtensionAPI): void {
 	const live: Live = { pi };
 	let adapter: Adapter;
 	try {
-		const environment = encode({ vars: { ...process.env }, home: homedir() });
+		const environment = encode({ vars: { ...process.env }, home: homedir(), cwd: quiet(() => process.cwd()) });
 		adapter = new loaded.addon.Adapter(environment, ...callbacks(new WeakRef(live)));
 	} catch (error) {
 		tellMissing(pi, { file: "its native part", cause: message(error) });
@@ -87,13 +87,10 @@ export default function gortex(pi: ExtensionAPI): void {
 		answer(async () => {
 			const facts = {
 				id: event.toolCallId,
-				name: event.toolName,
-				input: event.input,
 				content: Array.isArray(event.content) ? event.content : undefined,
 				details: event.details,
 				structuredContent: event.structuredContent,
 				isError: event.isError === true,
-				parentId: event.parentToolCallId,
 			};
 			const difference = await abortable(loaded.addon, ctx.signal, (abort) =>
 				send(facts, (text) => adapter.toolResult(text, abort)),

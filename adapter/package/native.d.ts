@@ -19,7 +19,7 @@ export declare class Adapter {
 	/**
 	 * Builds an instance.
 	 *
-	 * `environment` is `{vars, home}`. The callbacks run on JavaScript's thread and must not throw: `tools` answers
+	 * `environment` is `{vars, home?, cwd?}`. The callbacks run on JavaScript's thread and must not throw: `tools` answers
 	 * `[{name, exposure?}]`, `custom_messages` takes a `customType` and answers the list of contents, both `null` once
 	 * the session was replaced; `notify` takes a message and a level.
 	 *

@@ -3,6 +3,8 @@
 use napi_derive::napi;
 use tokio_util::sync::CancellationToken;
 
+use crate::guard;
+
 /// One handler's abort. JavaScript cancels it from the listener of an `AbortSignal` and drops it with the listener
 /// (H4): the core then settles the handler's promise at once.
 #[napi]
@@ -16,6 +18,7 @@ impl AbortHandle {
     #[napi(constructor, catch_unwind)]
     #[allow(clippy::new_without_default)] // JavaScript calls it, no Rust code does.
     pub fn new() -> Self {
+        guard::injected("abortHandle");
         Self {
             token: CancellationToken::new(),
         }
@@ -24,6 +27,7 @@ impl AbortHandle {
     /// Cancels. Any number of times, from within any handler.
     #[napi(catch_unwind)]
     pub fn cancel(&self) {
+        guard::injected("cancel");
         self.token.cancel();
     }
 }

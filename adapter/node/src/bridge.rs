@@ -44,7 +44,7 @@ pub struct Adapter {
 impl Adapter {
     /// Builds an instance.
     ///
-    /// `environment` is `{vars, home}`. The callbacks run on JavaScript's thread and must not throw: `tools` answers
+    /// `environment` is `{vars, home?, cwd?}`. The callbacks run on JavaScript's thread and must not throw: `tools` answers
     /// `[{name, exposure?}]`, `custom_messages` takes a `customType` and answers the list of contents, both `null` once
     /// the session was replaced; `notify` takes a message and a level.
     ///
@@ -61,8 +61,11 @@ impl Adapter {
     ) -> Result<Self> {
         guard::silence();
         let environment: Environment = read::<ProcessText>(&environment)?.into();
+        #[cfg(feature = "panic-injection")]
+        guard::arm(&environment);
+        guard::injected("new");
         let log = Arc::new(FileLog::open(&environment));
-        let guard = Guard::new(log.clone(), &environment);
+        let guard = Guard::new(log.clone());
         let host = Arc::new(NodeHost::new(&tools, &custom_messages, &notify)?);
         let ports = Ports {
             host: host.clone(),

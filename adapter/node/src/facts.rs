@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub struct ProcessText {
     vars: BTreeMap<String, String>,
     home: Option<PathBuf>,
+    cwd: Option<PathBuf>,
 }
 
 impl From<ProcessText> for Environment {
@@ -25,6 +26,7 @@ impl From<ProcessText> for Environment {
         Self {
             vars: text.vars,
             home: text.home.filter(|home| home.is_absolute()),
+            cwd: text.cwd.filter(|cwd| cwd.is_absolute()),
         }
     }
 }
@@ -122,16 +124,12 @@ impl CallText {
 #[serde(rename_all = "camelCase")]
 pub struct ResultText {
     id: String,
-    name: String,
-    #[serde(default)]
-    input: Value,
     /// Absent where another extension put something in its place that is no list (pi-host.md 8).
     pub content: Option<Vec<Value>>,
     pub details: Option<Value>,
     pub structured_content: Option<Value>,
     #[serde(default)]
     is_error: bool,
-    parent_id: Option<String>,
 }
 
 impl ResultText {
@@ -139,13 +137,10 @@ impl ResultText {
     pub fn facts(self, abort: Option<CancellationToken>) -> ToolResultFacts {
         ToolResultFacts {
             id: self.id,
-            name: self.name,
-            input: self.input,
-            content: self.content.unwrap_or_default(),
+            content: self.content,
             details: self.details,
             structured_content: self.structured_content,
             is_error: self.is_error,
-            parent_id: self.parent_id,
             abort,
         }
     }

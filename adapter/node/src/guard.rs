@@ -35,27 +35,19 @@ pub fn silence() {
 #[derive(Clone)]
 pub struct Guard {
     log: Arc<dyn Log>,
-    #[cfg(feature = "panic-injection")]
-    inject: Option<Arc<str>>,
 }
 
 impl Guard {
     /// A guard that tells `log`.
     #[must_use]
-    pub fn new(log: Arc<dyn Log>, environment: &adapter::Environment) -> Self {
-        #[cfg(not(feature = "panic-injection"))]
-        let _ = environment;
-        Self {
-            log,
-            #[cfg(feature = "panic-injection")]
-            inject: environment.var("GORTEX_PI_PANIC").map(Arc::from),
-        }
+    pub fn new(log: Arc<dyn Log>) -> Self {
+        Self { log }
     }
 
     /// Runs `entry`'s work; a panic is the empty answer.
     pub fn run<T: Default>(&self, entry: &'static str, work: impl FnOnce() -> T) -> T {
         catch_unwind(AssertUnwindSafe(|| {
-            self.injected(entry);
+            injected(entry);
             work()
         }))
         .unwrap_or_else(|payload| self.caught(entry, payload))
@@ -64,7 +56,7 @@ impl Guard {
     /// Awaits `entry`'s work; a panic in any poll of it is the empty answer.
     pub async fn wait<T: Default>(self, entry: &'static str, work: impl Future<Output = T>) -> T {
         let guarded = async {
-            self.injected(entry);
+            injected(entry);
             work.await
         };
         AssertUnwindSafe(guarded)
@@ -81,13 +73,25 @@ impl Guard {
         self.log.line(&format!("{entry}: {text}"));
         T::default()
     }
-
-    #[cfg(feature = "panic-injection")]
-    fn injected(&self, entry: &str) {
-        assert!(self.inject.as_deref() != Some(entry), "injected");
-    }
-
-    #[cfg(not(feature = "panic-injection"))]
-    #[expect(clippy::unused_self, reason = "the test build looks at itself")]
-    fn injected(&self, _entry: &str) {}
 }
+
+/// The entry that panics, in the build for tests of F1 alone.
+#[cfg(feature = "panic-injection")]
+static PANICS: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+
+/// Reads which entry is to panic: `GORTEX_PI_PANIC` names it.
+#[cfg(feature = "panic-injection")]
+pub fn arm(environment: &adapter::Environment) {
+    PANICS.get_or_init(|| environment.var("GORTEX_PI_PANIC").map(str::to_owned));
+}
+
+/// Panics where a test asked for it.
+#[cfg(feature = "panic-injection")]
+pub fn injected(entry: &str) {
+    let chosen = PANICS.get().and_then(Option::as_deref);
+    assert!(chosen != Some(entry), "injected");
+}
+
+/// Does nothing: this addon is no test's.
+#[cfg(not(feature = "panic-injection"))]
+pub fn injected(_entry: &str) {}

@@ -56,11 +56,8 @@ impl Difference {
     /// Compares a patch with what was there.
     #[must_use]
     pub fn new(original: &Original, patch: ResultPatch) -> Self {
-        // Pi keeps a list that another extension hid with something that is no list. To put ours there would lose it.
-        let content = patch
-            .content
-            .zip(original.content.as_deref())
-            .map(|(new, old)| Content::new(old, new));
+        let old = original.content.as_deref().unwrap_or_default();
+        let content = patch.content.map(|new| Content::new(old, new));
         Self {
             content,
             details: patch

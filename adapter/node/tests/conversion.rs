@@ -117,16 +117,3 @@ fn a_member_with_a_new_value_is_sent() {
         json!({"details": {"merge": {"tool": "other"}}})
     );
 }
-
-#[test]
-fn content_that_is_no_list_is_left_alone() {
-    let hidden = Original {
-        content: None,
-        ..original()
-    };
-    let patch = ResultPatch {
-        content: Some(vec![json!({"type": "text", "text": "guidance"})]),
-        ..ResultPatch::default()
-    };
-    assert_eq!(difference(&hidden, patch), json!({}));
-}

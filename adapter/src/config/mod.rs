@@ -1,6 +1,7 @@
 //! The settings of a session: layers, first hit wins per key (C1-C5).
 
 mod binary;
+mod keys;
 mod layer;
 mod preset;
 
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::{Environment, texts};
 use layer::{FileLayer, Value, switch};
 
+pub use keys::{KEYS, Key};
 pub use preset::is_preset_spec;
 
 /// How the hook steers reads (`--mode`).
@@ -90,22 +92,16 @@ impl Settings {
         Self {
             bin,
             hook_mode: layers
-                .first("hook_mode", "GORTEX_HOOK_MODE", |value| {
-                    HookMode::parse(value.text()?)
-                })
+                .first(&keys::HOOK_MODE, |value| HookMode::parse(value.text()?))
                 .unwrap_or_default(),
-            enforce: layers
-                .first("enforce", "GORTEX_ENFORCE", switch)
-                .unwrap_or(true),
-            tools_preset: layers.first("tools_preset", "GORTEX_TOOLS", |value| {
+            enforce: layers.first(&keys::ENFORCE, switch).unwrap_or(true),
+            tools_preset: layers.first(&keys::TOOLS_PRESET, |value| {
                 value
                     .text()
                     .filter(|spec| is_preset_spec(spec))
                     .map(str::to_owned)
             }),
-            warm_hook: layers
-                .first("warm_hook", "GORTEX_WARM_HOOK", switch)
-                .unwrap_or(true),
+            warm_hook: layers.first(&keys::WARM_HOOK, switch).unwrap_or(true),
             problems: layers.problems,
         }
     }
@@ -132,23 +128,18 @@ impl Layers<'_> {
     }
 
     /// The first layer whose value `read` accepts; the ones before it that hold another are told to the user.
-    fn first<T>(
-        &mut self,
-        key: &str,
-        variable: &str,
-        read: impl Fn(&Value<'_>) -> Option<T>,
-    ) -> Option<T> {
-        if let Some(value) = self.environment.var(variable) {
+    fn first<T>(&mut self, key: &Key, read: impl Fn(&Value<'_>) -> Option<T>) -> Option<T> {
+        if let Some(value) = self.environment.var(key.variable) {
             match read(&Value::Variable(value)) {
                 Some(value) => return Some(value),
-                None => self.problems.push(texts::bad_variable(variable)),
+                None => self.problems.push(texts::bad_variable(key.variable)),
             }
         }
         for file in &self.files {
-            if let Some(value) = file.get(key) {
+            if let Some(value) = file.get(key.name) {
                 match read(&Value::Json(value)) {
                     Some(value) => return Some(value),
-                    None => self.problems.push(texts::bad_key(&file.place(key))),
+                    None => self.problems.push(texts::bad_key(&file.place(key.name))),
                 }
             }
         }
@@ -157,17 +148,18 @@ impl Layers<'_> {
 
     /// The executable by name or path: from the environment or the user's own file, never from the project's.
     fn bin(&mut self) -> Option<String> {
-        if let Some(bin) = self.environment.var("GORTEX_BIN") {
+        if let Some(bin) = self.environment.var(keys::BIN.variable) {
             return Some(bin.to_owned());
         }
         let [_, global] = &self.files;
-        let value = global.get("bin")?;
+        let value = global.get(keys::BIN.name)?;
         let bin = Value::Json(value)
             .text()
             .filter(|bin| !bin.is_empty())
             .map(str::to_owned);
         if bin.is_none() {
-            self.problems.push(texts::bad_key(&global.place("bin")));
+            self.problems
+                .push(texts::bad_key(&global.place(keys::BIN.name)));
         }
         bin
     }
