@@ -10,6 +10,8 @@ pub struct Environment {
     pub vars: BTreeMap<String, String>,
     /// The user's home folder, absolute, where there is one.
     pub home: Option<PathBuf>,
+    /// The folder that the process runs in, absolute. No session's: several sessions of one process differ in theirs.
+    pub cwd: Option<PathBuf>,
 }
 
 impl Environment {
@@ -23,14 +25,28 @@ impl Environment {
     }
 
     /// Pi's agent folder (C1): `PI_CODING_AGENT_DIR` with `~` expanded, else `~/.pi/agent`. `None` without a home.
+    ///
+    /// Pi 1.6.0 leaves a relative one as it is, so that it lies below the folder that the process runs in, whatever the
+    /// session's.
     #[must_use]
     pub fn agent_dir(&self) -> Option<PathBuf> {
         match self.var("PI_CODING_AGENT_DIR") {
-            Some(dir) => self.expand(dir),
+            Some(dir) => self.place(dir),
             None => self
                 .home
                 .as_ref()
                 .map(|home| home.join(".pi").join("agent")),
+        }
+    }
+
+    /// The absolute place of a path from a variable. `None` where that needs a folder that there is not.
+    #[must_use]
+    pub fn place(&self, path: &str) -> Option<PathBuf> {
+        let path = self.expand(path)?;
+        if path.is_absolute() {
+            Some(path)
+        } else {
+            Some(self.cwd.as_ref()?.join(path))
         }
     }
 

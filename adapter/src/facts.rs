@@ -74,20 +74,15 @@ pub struct ToolCallFacts {
 pub struct ToolResultFacts {
     /// The call's id.
     pub id: String,
-    /// Pi's name of the tool.
-    pub name: String,
-    /// The arguments that the tool ran with.
-    pub input: Value,
-    /// Content blocks as the host holds them.
-    pub content: Vec<Value>,
+    /// Content blocks as the host holds them; `None` where another extension put something in their place that is no
+    /// list (pi-host.md 8).
+    pub content: Option<Vec<Value>>,
     /// The tool's own details.
     pub details: Option<Value>,
     /// The MCP result without `_meta`, for tools of a server.
     pub structured_content: Option<Value>,
     /// Whether the call failed.
     pub is_error: bool,
-    /// The codemode call that made this one.
-    pub parent_id: Option<String>,
     /// The turn's abort signal.
     pub abort: Option<CancellationToken>,
 }

@@ -18,7 +18,7 @@ impl FileLog {
     pub fn open(environment: &Environment) -> Self {
         let path = environment
             .var("GORTEX_PI_LOG")
-            .and_then(|path| environment.expand(path));
+            .and_then(|path| environment.place(path));
         let file = path.and_then(|path| {
             if path.metadata().is_ok_and(|found| !found.is_file()) {
                 return None;
@@ -67,7 +67,10 @@ mod tests {
     fn f1_what_cannot_be_a_log_is_dropped() {
         for path in ["/dev/stdout", "/", "/nowhere/log"] {
             let vars = [("GORTEX_PI_LOG".to_owned(), path.to_owned())].into();
-            let log = FileLog::open(&Environment { vars, home: None });
+            let log = FileLog::open(&Environment {
+                vars,
+                ..Environment::default()
+            });
             assert!(log.0.is_none(), "{path}");
         }
     }

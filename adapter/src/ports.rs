@@ -1,5 +1,6 @@
 //! The ports through which an instance reaches the world. A host hands them to the constructor.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +15,8 @@ use crate::facts::ToolFact;
 /// How loud a notification is, in Pi's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// `info`.
-    Info,
-    /// `warning`.
+    /// `warning`. What the adapter has to say to a person is always that something is not as it should be.
     Warning,
-    /// `error`.
-    Error,
 }
 
 impl Level {
@@ -27,9 +24,7 @@ impl Level {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Info => "info",
             Self::Warning => "warning",
-            Self::Error => "error",
         }
     }
 }
@@ -56,6 +51,8 @@ pub struct HookAsk {
     pub args: Vec<String>,
     /// The folder to run it in, absolute.
     pub cwd: PathBuf,
+    /// Its environment, and nothing besides: the variables as the host captured them.
+    pub vars: Arc<BTreeMap<String, String>>,
     /// What it reads on stdin: one JSON object.
     pub envelope: Vec<u8>,
     /// How long the answer may take.

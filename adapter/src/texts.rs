@@ -103,14 +103,3 @@ pub fn bad_variable(variable: &str) -> String {
         "Gortex: ignored the environment variable {variable}: not a valid value. Correct or unset it."
     )
 }
-
-/// F2: the native addon cannot be loaded. `platform` as in `linux-x64`, `cause` as the loader words it.
-#[must_use]
-pub fn addon_missing(platform: &str, cause: &str) -> String {
-    format!(
-        "The Gortex extension could not load its native part for {} ({}), so graph tools and read discipline are off. \
-         To get them, reinstall the extension for this platform.",
-        one_line(platform, 60),
-        one_line(cause, QUOTE)
-    )
-}

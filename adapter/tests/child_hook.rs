@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use adapter::child::ChildHook;
@@ -16,6 +17,7 @@ fn ask(script: &str) -> HookAsk {
         program: PathBuf::from("/bin/sh"),
         args: vec!["-c".to_owned(), script.to_owned()],
         cwd: PathBuf::from("/"),
+        vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
         envelope: b"{}".to_vec(),
         deadline: LONG,
         abort: CancellationToken::new(),
@@ -92,6 +94,17 @@ async fn h5_a_child_gets_the_envelope_and_its_exit_code_counts() {
     );
     assert_eq!(report(ask("exit 3")).await.end, HookEnd::Exited(3));
     assert_eq!(report(ask("kill -9 $$")).await.end, HookEnd::Signalled(9));
+}
+
+#[tokio::test]
+async fn h3_a_child_gets_the_captured_variables_and_no_others() {
+    // Cargo set this one, so the process of the test has it.
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    let mut question = ask("printf %s \"$MARK,$CARGO_MANIFEST_DIR\"");
+    let vars = [("MARK", "m"), ("", "x"), ("A=B", "x"), ("C", "x\0")];
+    let owned = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    question.vars = Arc::new(owned.into());
+    assert_eq!(report(question).await.stdout, b"m,");
 }
 
 #[tokio::test]

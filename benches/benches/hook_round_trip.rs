@@ -59,6 +59,7 @@ fn ask() -> HookAsk {
         program: PathBuf::from(PROGRAM),
         args: vec!["hook".into(), "--agent=pi".into()],
         cwd: std::env::temp_dir(),
+        vars: std::sync::Arc::default(),
         envelope: ENVELOPE.to_vec(),
         deadline: Duration::from_secs(5),
         abort: CancellationToken::new(),

@@ -38,6 +38,12 @@ async fn run(ask: HookAsk) -> HookReport {
     let spawned = Command::new(&ask.program)
         .args(&ask.args)
         .current_dir(&ask.cwd)
+        .env_clear()
+        .envs(
+            ask.vars
+                .iter()
+                .filter(|(name, value)| can_be_set(name, value)),
+        )
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         // Nothing of it is wanted, and a pipe that nobody reads would stall a child that floods it.
@@ -94,6 +100,11 @@ async fn run(ask: HookAsk) -> HookReport {
         end = timeout_at(deadline, exchange) => end.unwrap_or(HookEnd::TimedOut),
     };
     HookReport { stdout: bytes, end }
+}
+
+/// Whether a variable can be handed to a process at all. One that cannot must not keep the child from starting.
+fn can_be_set(name: &str, value: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
 }
 
 /// Reads to the end; false when that is more than a hook may write. A pipe that breaks ends like one that closes.

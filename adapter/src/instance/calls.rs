@@ -97,14 +97,19 @@ impl Instance {
             return None;
         }
         let mut patch = ResultPatch::default();
-        if let Some(guidance) = guidance {
-            let mut content = result.content.clone();
-            content.push(json!({"type": "text", "text": guidance.join("\n\n")}));
-            patch.content = Some(content);
-            // Pi drops it from a result whose content is replaced without it.
-            patch
-                .structured_content
-                .clone_from(&result.structured_content);
+        match (guidance, &result.content) {
+            (Some(guidance), Some(content)) => {
+                let mut content = content.clone();
+                content.push(json!({"type": "text", "text": guidance.join("\n\n")}));
+                patch.content = Some(content);
+                // Pi drops it from a result whose content is replaced without it.
+                patch
+                    .structured_content
+                    .clone_from(&result.structured_content);
+            }
+            // Pi keeps a list that another extension hid with something that is none. To put ours there would lose it.
+            (Some(_), None) => self.log("guidance dropped: the result's content is no list"),
+            (None, _) => {}
         }
         if let Some(watch) = watch.filter(Watch::shows_diffs) {
             let compare = self.compare(watch, result.is_error);

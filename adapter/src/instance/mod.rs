@@ -26,6 +26,8 @@ use session::Session;
 /// [`Instance::session_shutdown`] was called (F1, R11).
 pub struct Instance {
     environment: Environment,
+    /// The variables of it, as every hook child gets them.
+    vars: Arc<BTreeMap<String, String>>,
     ports: Ports,
     caps: Caps,
     owner: Owner,
@@ -70,6 +72,7 @@ impl Instance {
     #[must_use]
     pub fn new(environment: Environment, ports: Ports, caps: Caps) -> Arc<Self> {
         Arc::new(Self {
+            vars: Arc::new(environment.vars.clone()),
             environment,
             owner: ports.writes.owner(),
             ports,
@@ -190,6 +193,7 @@ impl Instance {
             program,
             args,
             cwd: cwd.to_path_buf(),
+            vars: Arc::clone(&self.vars),
             envelope,
             deadline,
             abort,

@@ -75,6 +75,24 @@ fn c1_the_agent_folder_may_be_elsewhere() {
 }
 
 #[test]
+fn c1_a_relative_agent_folder_lies_where_the_process_runs() {
+    let mut world = World::new();
+    world.write("repo/agents/extensions/gortex.json", r#"{"bin": "/evil"}"#);
+    world.write(
+        "start/agents/extensions/gortex.json",
+        r#"{"tools_preset": "nav"}"#,
+    );
+    world.set("PI_CODING_AGENT_DIR", "agents");
+    for (cwd, tools) in [(None, env("", "")), (Some("start"), env("nav", "defer"))] {
+        world.environment.cwd = cwd.map(|cwd| world.folder.path().join(cwd));
+        let instance = world.instance();
+        world.start(&instance);
+        let (_, config) = world.registered.pop().expect("a registration");
+        assert_eq!(config["env"], tools);
+    }
+}
+
+#[test]
 fn c2_c8_a_project_never_chooses_the_executable() {
     for key in ["bin", "BIN", "b\\u0069n", "Gortex-Bin"] {
         let mut world = World::new();

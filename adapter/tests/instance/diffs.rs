@@ -17,7 +17,7 @@ async fn begin(world: &World, instance: &Instance, id: &str, tool: &str, input: 
 
 /// The details that a result is patched with, if any. Its text must be left alone.
 async fn details(instance: &Instance, id: &str, failed: bool) -> Option<Value> {
-    let mut done = result(id, EDIT);
+    let mut done = result(id);
     done.is_error = failed;
     let patch = instance.tool_result(done).await?;
     assert_eq!(
@@ -311,7 +311,7 @@ async fn e6_calls_that_never_ran_leave_nothing_behind() {
     instance.turn_end();
     assert_eq!(world.writes.in_flight(), 0);
     world.write("repo/f", "2\n");
-    assert_eq!(instance.tool_result(result("aborted", EDIT)).await, None);
+    assert_eq!(instance.tool_result(result("aborted")).await, None);
     begin(&world, &instance, "late", EDIT, json!({"path": "f"})).await;
     instance.session_shutdown();
     assert_eq!(world.writes.in_flight(), 0);

@@ -39,7 +39,7 @@ async fn h1_a_call_is_sent_and_a_block_applied() {
         world.hook.asks.lock().expect("lock")[0].args,
         ["hook", "--agent=pi"]
     );
-    assert_eq!(instance.tool_result(result("c1", "read")).await, None);
+    assert_eq!(instance.tool_result(result("c1")).await, None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,16 +138,29 @@ async fn h6_guidance_goes_to_the_result_that_the_model_reads() {
             .await,
         None
     );
-    let done = result("c1", "mcp__gortex__read");
+    let done = result("c1");
     let patch = instance.tool_result(done.clone()).await.expect("a patch");
     let expected = [
-        done.content[0].clone(),
+        done.content.as_ref().expect("content")[0].clone(),
         json!({"type": "text", "text": "prefer search"}),
     ];
     assert_eq!(patch.content.as_deref(), Some(expected.as_slice()));
     assert_eq!(patch.structured_content, done.structured_content);
     assert_eq!((patch.details, patch.is_error), (None, None));
     assert_eq!(instance.tool_result(done).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn h6_content_that_is_no_list_is_left_alone() {
+    let mut world = World::new();
+    let instance = world.ready();
+    world.hook.answer(&json!({"additional_context": "G"}));
+    let call = world.call("c1", "read", json!({"path": "a"}));
+    assert_eq!(instance.tool_call(call).await, None);
+    let mut hidden = result("c1");
+    hidden.content = None;
+    assert_eq!(instance.tool_result(hidden).await, None);
+    assert_eq!(world.logged("guidance dropped"), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,12 +180,9 @@ async fn h6_guidance_on_a_nested_call_goes_to_the_codemode_call() {
         let mut call = world.call(nested, "read", json!({"path": "a"}));
         call.parent_id = Some("c1".to_owned());
         assert_eq!(instance.tool_call(call).await, None);
-        assert_eq!(instance.tool_result(result(nested, "read")).await, None);
+        assert_eq!(instance.tool_result(result(nested)).await, None);
     }
-    let patch = instance
-        .tool_result(result("c1", "codemode"))
-        .await
-        .expect("a patch");
+    let patch = instance.tool_result(result("c1")).await.expect("a patch");
     assert_eq!(patch.content.expect("content")[1]["text"], "one\n\ntwo");
 }
 

@@ -42,6 +42,8 @@ async fn h1_b1_a_hook_child_briefs_blocks_and_guides() {
     let mut world = World::new();
     world.executable("bin/gortex");
     world.write("bin/gortex", HOOK);
+    let path = format!("{}:/usr/bin:/bin", world.environment.vars["PATH"]);
+    world.set("PATH", &path);
     world.list("mcp__gortex__edit_file");
     world.write("repo/a", "1\n");
     let instance = instance(&world);
@@ -60,10 +62,7 @@ async fn h1_b1_a_hook_child_briefs_blocks_and_guides() {
     let edit = world.call("c2", "mcp__gortex__edit_file", json!({"path": "a"}));
     assert_eq!(instance.tool_call(edit).await, None);
     world.write("repo/a", "2\n");
-    let patch = instance
-        .tool_result(result("c2", "mcp__gortex__edit_file"))
-        .await
-        .expect("a patch");
+    let patch = instance.tool_result(result("c2")).await.expect("a patch");
     assert_eq!(
         patch.content.expect("content")[1]["text"],
         "hook --agent=pi"

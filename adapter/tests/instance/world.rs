@@ -290,16 +290,13 @@ pub fn tool(name: &str) -> ToolFact {
 }
 
 /// The result of a graph tool that succeeded.
-pub fn result(id: &str, name: &str) -> ToolResultFacts {
+pub fn result(id: &str) -> ToolResultFacts {
     ToolResultFacts {
         id: id.to_owned(),
-        name: name.to_owned(),
-        input: json!({}),
-        content: vec![json!({"type": "text", "text": "done"})],
+        content: Some(vec![json!({"type": "text", "text": "done"})]),
         details: Some(json!({"server": "gortex", "tool": "edit"})),
         structured_content: Some(json!({"content": []})),
         is_error: false,
-        parent_id: None,
         abort: None,
     }
 }

@@ -163,6 +163,7 @@ fn environment(case: &Case, folder: &CaseFolder) -> Environment {
     Environment {
         vars: fixed.chain(folder.variables(case)).collect(),
         home: Some(folder.home()),
+        cwd: Some(folder.project()),
     }
 }
 

@@ -117,7 +117,11 @@ fn on_async<F>(
 where
     F: Future<Output = Result<Value, Thrown>> + Send + 'static,
 {
-    let handler: Handler = Arc::new(move |event, ctx| Box::pin(act(&event, ctx)));
+    let handler: Handler = Arc::new(move |event, ctx| {
+        let answer = act(&event, ctx);
+        // What a replaced session's handles throw must not escape a handler (R10): Pi would block a call for it.
+        Box::pin(async move { Ok(answer.await.unwrap_or_default()) })
+    });
     pi.on(event, handler).map(|_| ())
 }
 
@@ -170,18 +174,12 @@ fn call(event: &Event, ctx: &Ctx) -> Result<ToolCallFacts, Thrown> {
 fn result(event: &Event, ctx: &Ctx) -> Result<ToolResultFacts, Thrown> {
     Ok(ToolResultFacts {
         id: text(event.get("toolCallId")),
-        name: text(event.get("toolName")),
-        input: event.get("input").unwrap_or_default(),
         content: event
             .get("content")
-            .and_then(|content| content.as_array().cloned())
-            .unwrap_or_default(),
+            .and_then(|content| content.as_array().cloned()),
         details: event.get("details"),
         structured_content: event.get("structuredContent"),
         is_error: event.get("isError") == Some(Value::Bool(true)),
-        parent_id: event
-            .get("parentToolCallId")
-            .and_then(|id| id.as_str().map(str::to_owned)),
         abort: ctx.signal()?,
     })
 }
