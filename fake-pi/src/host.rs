@@ -43,7 +43,7 @@ pub struct HostOptions {
     pub provider: String,
     /// Starts MCP servers.
     pub servers: Arc<dyn ServerLauncher>,
-    /// Variables that `env` values of a server may refer to.
+    /// The variables of Pi's own environment: servers inherit them, and `env` values may refer to them.
     pub variables: BTreeMap<String, String>,
     /// Whether the built-in MCP support is loaded.
     pub connector: Connector,

@@ -17,6 +17,7 @@ mod host;
 mod instance;
 pub mod mcp;
 mod model;
+mod paths;
 mod registry;
 mod rpc;
 mod runtime;

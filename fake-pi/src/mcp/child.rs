@@ -26,7 +26,7 @@ const SHELL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Output of such a command that is read at most, as Node limits it.
 const SHELL_BYTES: u64 = 1024 * 1024;
 
-/// Starts real children. They inherit the environment, with the launch's variables laid over it.
+/// Starts real children. They have the launch's environment and nothing of this process's.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChildLauncher;
 
@@ -73,7 +73,8 @@ fn spawn(launch: &Launch) -> Result<ServerProcess, String> {
     let mut command = CommandWrap::with_new(&launch.command, |command| {
         command
             .args(&launch.args)
-            .envs(launch.env.iter().cloned())
+            .env_clear()
+            .envs(&launch.env)
             .current_dir(&launch.cwd);
         command
             .stdin(Stdio::piped())

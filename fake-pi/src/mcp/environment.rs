@@ -1,10 +1,11 @@
 //! Values of a server's `env`, command and folder with what they refer to put in (pi-host.md 4.9).
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::config::ServerConfig;
 use super::launch::{Launch, ServerLauncher};
+use crate::paths::normalised;
 
 /// What a registration is resolved against.
 #[derive(Debug, Clone)]
@@ -30,13 +31,11 @@ pub async fn prepare(
     let Some(command) = &config.command else {
         return Ok(None);
     };
-    let mut env = Vec::new();
+    let mut env = surroundings.variables.clone();
     for (name, value) in &config.env {
         let what = format!("MCP server \"{}\" env \"{name}\"", config.name);
-        env.push((
-            name.clone(),
-            resolve(value, &what, &surroundings.variables, launcher).await?,
-        ));
+        let value = resolve(value, &what, &surroundings.variables, launcher).await?;
+        env.insert(name.clone(), value);
     }
     let expand = |text: &str| expand_home(text, &surroundings.home);
     let cwd = config.cwd.as_deref().unwrap_or(".");
@@ -150,19 +149,4 @@ fn expand_home(text: &str, home: &Path) -> String {
         Some(rest) => home.join(rest).to_string_lossy().into_owned(),
         None => text.to_owned(),
     }
-}
-
-/// The path without `.` and `..`, by its text alone, as Node resolves it.
-fn normalised(path: &Path) -> PathBuf {
-    let mut result = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                result.pop();
-            }
-            other => result.push(other),
-        }
-    }
-    result
 }

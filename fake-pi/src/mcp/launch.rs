@@ -1,5 +1,6 @@
 //! Starting a server and stopping it: the port behind which a real child and a simulated one look alike (pi-host.md 4.9).
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -32,8 +33,8 @@ pub struct Launch {
     pub command: String,
     /// Its arguments, `~` expanded.
     pub args: Vec<String>,
-    /// Variables to lay over the inherited environment, references resolved.
-    pub env: Vec<(String, String)>,
+    /// Its whole environment: what Pi's own has, and over it the registration's `env`, references resolved.
+    pub env: BTreeMap<String, String>,
     /// Its working directory, absolute.
     pub cwd: PathBuf,
 }

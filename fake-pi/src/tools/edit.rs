@@ -1,13 +1,14 @@
 //! `edit`: exact replacements in one file, and the diff of them (pi-host.md 13).
 
-use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
+use super::at_once::AtOnce;
 use super::display::{self, Shown, Window};
-use super::matching::{self, Replacement};
+use super::line_ends::LineEnds;
+use super::matching::{self, Replacement, Wanted};
 use super::reply::{self, Folders, failure};
 use super::{declare, errno, files};
-use crate::tool::{Tool, ToolDefinition, ToolError, ToolOutput, ToolRun};
+use crate::tool::{Tool, ToolError, ToolOutput, ToolRun};
 
 /// Unchanged lines that the diff looks at on each side of a replacement.
 const MARGIN: usize = 32;
@@ -15,20 +16,12 @@ const MARGIN: usize = 32;
 const BOM: char = '\u{feff}';
 
 /// The tool.
-pub(super) struct Edit(pub(super) Folders);
-
-impl Tool for Edit {
-    fn definition(&self) -> ToolDefinition {
-        declare::edit()
-    }
-
-    fn registry_members(&self) -> Value {
-        declare::members(2)
-    }
-
-    fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let folders = self.0.clone();
-        Box::pin(async move { execute(&run, &folders) })
+pub(super) fn tool(folders: Folders) -> impl Tool {
+    AtOnce {
+        definition: declare::edit,
+        members: declare::members(2),
+        setting: folders,
+        work: execute,
     }
 }
 
@@ -101,15 +94,13 @@ fn execute(run: &ToolRun, folders: &Folders) -> Result<ToolOutput, ToolError> {
     let raw = String::from_utf8_lossy(&bytes);
     // The model does not write a byte order mark, so it takes no part in the matching.
     let original = raw.strip_prefix(BOM).unwrap_or(&raw);
-    let content = matching::with_line_feeds(original);
-    let edits = texts(edits)?;
-    let edited = matching::apply(&content, &edits, path).map_err(ToolError)?;
-    let shown = diff(path, &content, &edited.text, &edited.replacements);
-    let text = if original == content {
-        edited.text
-    } else {
-        matching::apply_to_original(original, &edited.replacements)
-    };
+    let (content, ends) = LineEnds::part(original);
+    let edits = wanted(edits)?;
+    let replacements = matching::replacements(&content, &edits)
+        .map_err(|refusal| ToolError(refusal.text(path, edits.len() == 1)))?;
+    let edited = matching::replaced(&content, &replacements);
+    let shown = diff(path, &content, &edited, &replacements);
+    let text = ends.join(&content, &replacements);
     let mark = if original.len() < raw.len() {
         BOM.to_string()
     } else {
@@ -130,15 +121,18 @@ fn execute(run: &ToolRun, folders: &Folders) -> Result<ToolOutput, ToolError> {
 }
 
 /// Old and new text of each edit. A handler may have put anything there; the text is JavaScript's then.
-fn texts(edits: &[Value]) -> Result<Vec<(String, String)>, ToolError> {
+fn wanted(edits: &[Value]) -> Result<Vec<Wanted>, ToolError> {
     let text = |edit: &Value, key: &str| match edit.get(key) {
-        Some(Value::String(text)) => Ok(text.clone()),
+        Some(Value::String(text)) => Ok(LineEnds::part(text).0),
         None => failure("Cannot read properties of undefined (reading 'replace')"),
         Some(_) => failure("text.replace is not a function"),
     };
     edits
         .iter()
-        .map(|edit| Ok((text(edit, "oldText")?, text(edit, "newText")?)))
+        .map(|edit| {
+            let (old, new) = (text(edit, "oldText")?, text(edit, "newText")?);
+            Ok(Wanted { old, new })
+        })
         .collect()
 }
 
@@ -150,7 +144,7 @@ fn diff(path: &str, old: &str, new: &str, replacements: &[Replacement]) -> Shown
         let (start, end) = with_margin(old, replacement);
         let (gained_before, lost_before) = (gained, lost);
         gained += replacement.text.len();
-        lost += replacement.length;
+        lost += replacement.range.len();
         match windows.last_mut() {
             Some(previous) if start <= previous.old_end => {
                 previous.old_end = previous.old_end.max(end);
@@ -192,19 +186,19 @@ struct Span {
 
 /// The whole lines of a replacement with the margin around them.
 fn with_margin(text: &str, replacement: &Replacement) -> (usize, usize) {
-    let end = replacement.start + replacement.length;
+    let (start, end) = (replacement.range.start, replacement.range.end);
     let line_start = |offset: usize| text[..offset].rfind('\n').map_or(0, |feed| feed + 1);
     let line_end = |offset: usize| {
         text[offset..]
             .find('\n')
             .map_or(text.len(), |feed| offset + feed + 1)
     };
-    let mut first = line_start(replacement.start);
+    let mut first = line_start(start);
     for _ in 0..MARGIN {
         first = if first == 0 { 0 } else { line_start(first - 1) };
     }
     // A replacement that ends with a newline ends its last line there; an empty one stands in its line.
-    let inside = if text[..end].ends_with('\n') && replacement.length > 0 {
+    let inside = if text[..end].ends_with('\n') && end > start {
         end - 1
     } else {
         end

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 use unicode_normalization::UnicodeNormalization;
 
 use super::errno;
+use crate::paths::normalised;
 
 /// Bytes of a file that are read at most. Node itself fails on text of half a gigabyte.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -55,21 +56,6 @@ pub(super) fn resolve_existing(path: &str, cwd: &Path, home: &Path) -> PathBuf {
         .map(PathBuf::from)
         .find(|path| path.exists())
         .unwrap_or(resolved)
-}
-
-/// The path without `.` and `..`, by its text alone, as Node resolves it.
-fn normalised(path: &Path) -> PathBuf {
-    let mut result = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                result.pop();
-            }
-            other => result.push(other),
-        }
-    }
-    result
 }
 
 fn is_odd_space(character: char) -> bool {

@@ -1,42 +1,31 @@
 //! `find`: files whose path fits a glob.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
+use super::at_once::AtOnce;
 use super::ls::with_notices;
-use super::reply::{self, Folders, failure};
-use super::search::search;
+use super::reply::{self, failure};
+use super::search::{Searching, search};
 use super::truncation::{self, MAX_BYTES, NO_LIMIT};
 use super::{declare, files};
-use crate::tool::{Tool, ToolDefinition, ToolError, ToolOutput, ToolRun};
+use crate::tool::{Tool, ToolError, ToolOutput, ToolRun};
 
 /// Files listed when the call sets no limit.
 const DEFAULT_LIMIT: usize = 1000;
 
 /// The tool.
-pub(super) struct Find {
-    pub(super) folders: Folders,
-    pub(super) program: Option<PathBuf>,
-}
-
-impl Tool for Find {
-    fn definition(&self) -> ToolDefinition {
-        declare::find()
-    }
-
-    fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let (folders, program) = (self.folders.clone(), self.program.clone());
-        Box::pin(async move { execute(&run, &folders, program.as_deref()) })
+pub(super) fn tool(searching: Searching) -> impl Tool {
+    AtOnce {
+        definition: declare::find,
+        members: Value::Null,
+        setting: searching,
+        work: execute,
     }
 }
 
-fn execute(
-    run: &ToolRun,
-    folders: &Folders,
-    program: Option<&Path>,
-) -> Result<ToolOutput, ToolError> {
+fn execute(run: &ToolRun, searching: &Searching) -> Result<ToolOutput, ToolError> {
     reply::check_abort(run)?;
     let path = run
         .input
@@ -44,9 +33,9 @@ fn execute(
         .and_then(Value::as_str)
         .filter(|path| !path.is_empty())
         .unwrap_or(".");
-    let folder = files::resolve(path, &run.cwd, &folders.home);
+    let folder = files::resolve(path, &run.cwd, &searching.home);
     let limit = reply::limit(&run.input, DEFAULT_LIMIT);
-    let Some(program) = program else {
+    let Some(program) = searching.program.as_deref() else {
         return failure("fd is not available and could not be downloaded");
     };
     let pattern = run

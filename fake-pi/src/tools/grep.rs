@@ -1,16 +1,16 @@
 //! `grep`: lines that match a pattern.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
+use super::at_once::AtOnce;
 use super::ls::with_notices;
-use super::reply::{self, Folders, failure};
-use super::search::search;
+use super::reply::{self, failure};
+use super::search::{Searching, search};
 use super::truncation::{self, MAX_BYTES, NO_LIMIT};
 use super::{declare, files};
-use crate::tool::{Tool, ToolDefinition, ToolError, ToolOutput, ToolRun};
+use crate::tool::{Tool, ToolError, ToolOutput, ToolRun};
 
 /// Matches shown when the call sets no limit.
 const DEFAULT_LIMIT: usize = 100;
@@ -19,29 +19,18 @@ const DEFAULT_LIMIT: usize = 100;
 const MAX_LINE_UNITS: usize = 500;
 
 /// The tool.
-pub(super) struct Grep {
-    pub(super) folders: Folders,
-    pub(super) program: Option<PathBuf>,
-}
-
-impl Tool for Grep {
-    fn definition(&self) -> ToolDefinition {
-        declare::grep()
-    }
-
-    fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let (folders, program) = (self.folders.clone(), self.program.clone());
-        Box::pin(async move { execute(&run, &folders, program.as_deref()) })
+pub(super) fn tool(searching: Searching) -> impl Tool {
+    AtOnce {
+        definition: declare::grep,
+        members: Value::Null,
+        setting: searching,
+        work: execute,
     }
 }
 
-fn execute(
-    run: &ToolRun,
-    folders: &Folders,
-    program: Option<&Path>,
-) -> Result<ToolOutput, ToolError> {
+fn execute(run: &ToolRun, searching: &Searching) -> Result<ToolOutput, ToolError> {
     reply::check_abort(run)?;
-    let Some(program) = program else {
+    let Some(program) = searching.program.as_deref() else {
         return failure("ripgrep (rg) is not available and could not be downloaded");
     };
     let text = |key: &str| {
@@ -50,7 +39,7 @@ fn execute(
             .and_then(Value::as_str)
             .filter(|text| !text.is_empty())
     };
-    let path = files::resolve(text("path").unwrap_or("."), &run.cwd, &folders.home);
+    let path = files::resolve(text("path").unwrap_or("."), &run.cwd, &searching.home);
     let Ok(metadata) = std::fs::metadata(&path) else {
         return failure(format!("Path not found: {}", path.display()));
     };

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
+use super::at_once::AtOnce;
 use super::reply::{self, Folders, failure};
 use super::truncation::{self, NO_LIMIT};
 use super::{declare, errno, files};
-use crate::tool::{Tool, ToolDefinition, ToolError, ToolOutput, ToolRun};
+use crate::tool::{Tool, ToolError, ToolOutput, ToolRun};
 
 /// Entries listed when the call sets no limit.
 const DEFAULT_LIMIT: usize = 500;
@@ -18,16 +18,12 @@ const DEFAULT_LIMIT: usize = 500;
 const SIGNS: &str = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
 
 /// The tool.
-pub(super) struct Ls(pub(super) Folders);
-
-impl Tool for Ls {
-    fn definition(&self) -> ToolDefinition {
-        declare::ls()
-    }
-
-    fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let folders = self.0.clone();
-        Box::pin(async move { execute(&run, &folders) })
+pub(super) fn tool(folders: Folders) -> impl Tool {
+    AtOnce {
+        definition: declare::ls,
+        members: Value::Null,
+        setting: folders,
+        work: execute,
     }
 }
 

@@ -7,7 +7,9 @@
 //! |---|---|
 //! | `declare` | names, texts and parameters as the model sees them |
 //! | `read`, `write`, `edit`, `bash`, `powershell`, `grep`, `find`, `ls` | one tool each |
-//! | `matching` | where the texts of an edit are in a file |
+//! | `at_once` | what all of them but the shells have in common |
+//! | `matching`, `loose` | where the texts of an edit are in a file, to the letter or loosely |
+//! | `line_ends` | line ends, kept apart while a file is edited |
 //! | `line_diff`, `display` | which lines changed, and how a change is shown |
 //! | `shell`, `search` | programs run on the spot |
 //! | `truncation` | output cut to what the model may read |
@@ -22,6 +24,7 @@ use serde_json::Value;
 
 use crate::tool::Tool;
 
+mod at_once;
 mod bash;
 mod declare;
 mod display;
@@ -31,6 +34,8 @@ mod files;
 mod find;
 mod grep;
 mod line_diff;
+mod line_ends;
+mod loose;
 mod ls;
 mod matching;
 pub(crate) mod output_file;
@@ -71,22 +76,19 @@ pub fn builtin_with(options: &ToolOptions, programs: &SearchPrograms) -> Vec<Arc
         home: options.home.clone(),
         temp_dir: options.temp_dir.clone(),
     };
-    let (ripgrep, fd) = (programs.ripgrep.clone(), programs.fd.clone());
+    let searching = |program: &Option<PathBuf>| search::Searching {
+        home: options.home.clone(),
+        program: program.clone(),
+    };
     vec![
-        Arc::new(read::Read(folders.clone())),
+        Arc::new(read::tool(folders.clone())),
         Arc::new(bash::Bash(folders.clone())),
         Arc::new(powershell::PowerShell),
-        Arc::new(edit::Edit(folders.clone())),
-        Arc::new(write::Write(folders.clone())),
-        Arc::new(grep::Grep {
-            folders: folders.clone(),
-            program: ripgrep,
-        }),
-        Arc::new(find::Find {
-            folders: folders.clone(),
-            program: fd,
-        }),
-        Arc::new(ls::Ls(folders)),
+        Arc::new(edit::tool(folders.clone())),
+        Arc::new(write::tool(folders.clone())),
+        Arc::new(grep::tool(searching(&programs.ripgrep))),
+        Arc::new(find::tool(searching(&programs.fd))),
+        Arc::new(ls::tool(folders)),
     ]
 }
 

@@ -1,28 +1,20 @@
 //! `read`: the lines of a file.
 
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::at_once::AtOnce;
 use super::reply::{self, Folders, failure};
 use super::truncation::{self, CutBy, MAX_BYTES, MAX_LINES, size_text};
 use super::{declare, errno, files};
-use crate::tool::{Tool, ToolDefinition, ToolError, ToolOutput, ToolRun};
+use crate::tool::{Tool, ToolError, ToolOutput, ToolRun};
 
 /// The tool. Images are read as text: the simulated host resizes and shows none.
-pub(super) struct Read(pub(super) Folders);
-
-impl Tool for Read {
-    fn definition(&self) -> ToolDefinition {
-        declare::read()
-    }
-
-    fn registry_members(&self) -> Value {
-        declare::members(1)
-    }
-
-    fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let folders = self.0.clone();
-        Box::pin(async move { execute(&run, &folders) })
+pub(super) fn tool(folders: Folders) -> impl Tool {
+    AtOnce {
+        definition: declare::read,
+        members: declare::members(1),
+        setting: folders,
+        work: execute,
     }
 }
 

@@ -22,6 +22,15 @@ pub struct SearchPrograms {
     pub fd: Option<PathBuf>,
 }
 
+/// What `grep` and `find` are told once.
+#[derive(Debug, Clone)]
+pub(super) struct Searching {
+    /// The user's home folder.
+    pub(super) home: PathBuf,
+    /// The search program, if there is one.
+    pub(super) program: Option<PathBuf>,
+}
+
 /// How a search ended.
 pub(super) struct Searched {
     /// Exit code, if it ended by itself.

@@ -1,27 +1,19 @@
 //! `write`: a whole file.
 
-use futures::future::BoxFuture;
 use serde_json::Value;
 
+use super::at_once::AtOnce;
 use super::reply::{self, Folders, failure};
 use super::{declare, errno, files};
-use crate::tool::{Tool, ToolDefinition, ToolError, ToolOutput, ToolRun};
+use crate::tool::{Tool, ToolError, ToolOutput, ToolRun};
 
 /// The tool.
-pub(super) struct Write(pub(super) Folders);
-
-impl Tool for Write {
-    fn definition(&self) -> ToolDefinition {
-        declare::write()
-    }
-
-    fn registry_members(&self) -> Value {
-        declare::members(1)
-    }
-
-    fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
-        let folders = self.0.clone();
-        Box::pin(async move { execute(&run, &folders) })
+pub(super) fn tool(folders: Folders) -> impl Tool {
+    AtOnce {
+        definition: declare::write,
+        members: declare::members(1),
+        setting: folders,
+        work: execute,
     }
 }
 

@@ -14,7 +14,7 @@ fn shell(script: &str) -> Launch {
     Launch {
         command: "sh".into(),
         args: vec!["-c".into(), script.into()],
-        env: vec![("GREETING".into(), "hello".into())],
+        env: [("GREETING".into(), "hello".into())].into(),
         cwd: PathBuf::from("/"),
     }
 }
@@ -39,7 +39,9 @@ async fn first_line(process: ServerProcess) -> (String, ServerProcess) {
 
 #[tokio::test]
 async fn streams_and_environment_reach_the_child() {
-    let mut process = launched("echo \"$GREETING $PWD\"; echo oops >&2; cat").await;
+    // Cargo sets the last variable for this process; a child has what its launch says.
+    let script = "echo \"$GREETING $PWD${CARGO_MANIFEST_DIR}\"; echo oops >&2; cat";
+    let mut process = launched(script).await;
     process.stream.write_all(b"ping\n").await.unwrap();
     process.stream.shutdown().await.unwrap();
     let mut output = String::new();

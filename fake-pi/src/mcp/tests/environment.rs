@@ -48,8 +48,20 @@ async fn references_are_put_in() {
         "only values of env are templates"
     );
     assert_eq!(launch.cwd, PathBuf::from("/work/q/r"));
-    let values: Vec<&str> = launch.env.iter().map(|(_, value)| value.as_str()).collect();
+    let values = ["A", "B", "C", "D"].map(|name| launch.env[name].as_str());
     assert_eq!(values, ["v-v$SET!x${1}$1${", "", "out", "a!bv.x"]);
+}
+
+#[tokio::test]
+async fn a_server_inherits_what_its_registration_does_not_set() {
+    let config = json!({"command": "x", "env": {"EMPTY": "now $SET", "OWN": "o"}});
+    let launch = prepared(config, None).await.unwrap().unwrap();
+    let expected = [("EMPTY", "now v"), ("OWN", "o"), ("SET", "v")];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(launch.env, BTreeMap::from(expected));
+    let config = json!({"command": "x", "env": {"SET": ""}});
+    let launch = prepared(config, None).await.unwrap().unwrap();
+    assert_eq!(launch.env["SET"], "", "an empty value wins too");
 }
 
 #[tokio::test]

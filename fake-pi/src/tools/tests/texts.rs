@@ -242,6 +242,24 @@ async fn characters_that_mean_the_same_match() {
     assert_eq!(after, "good\nkept ﬁ\n");
 }
 
+/// Found by running the real tool on files that it finds odd.
+#[tokio::test(start_paused = true)]
+async fn a_loose_match_needs_lines_that_answer_to_each_other() {
+    let fewer =
+        "Cannot preserve unchanged lines because the base content has a different line count.";
+    let outside = "Replacement range is outside the base content.";
+    let cases = [
+        ("bac\n\n ", "c\n\n\u{a0}", fewer),
+        (" ", "\u{a0}", fewer),
+        ("", "  ", outside),
+    ];
+    for (content, old, error) in cases {
+        let edits = json!([{"oldText": old, "newText": "x"}]);
+        let (text, after) = edited(content, edits).await;
+        assert_eq!((text.as_str(), after.as_str()), (error, content));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn odd_forms_of_edits_are_read() {
     for edits in [
