@@ -7,8 +7,7 @@ use crate::instance::Ctx;
 
 const USAGE: &str =
     "Usage: /mcp, /mcp login [server], /mcp logout [server], /mcp reconnect [server]";
-const NO_OAUTH: &str =
-    "No enabled MCP server uses OAuth. Only HTTP servers without an Authorization header do.";
+const NO_SIGN_IN: &str = "signing in is not modelled by the simulated host";
 
 /// One server's state, as the notice and the answer to `reconnect` word it.
 fn described(server: &Server) -> String {
@@ -89,11 +88,7 @@ impl Manager {
         self.wait_started().await;
         match words.as_slice() {
             [] => ctx.notify(&self.status(), Some("info")),
-            ["login" | "logout"] => ctx.notify(NO_OAUTH, Some("info")),
-            ["login" | "logout", name] => match self.server(name) {
-                Some(_) => ctx.notify(NO_OAUTH, Some("error")),
-                None => ctx.notify(&unknown(name), Some("error")),
-            },
+            ["login" | "logout"] | ["login" | "logout", _] => ctx.notify(NO_SIGN_IN, Some("error")),
             ["reconnect", name] => match self.server(name) {
                 Some(server) => self.reconnect(&server, ctx).await,
                 None => ctx.notify(&unknown(name), Some("error")),

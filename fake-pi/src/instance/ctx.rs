@@ -25,12 +25,7 @@ impl Ctx {
     }
 
     fn active(&self) -> Result<Arc<Instance>, Thrown> {
-        let instance = self
-            .instance
-            .upgrade()
-            .ok_or_else(|| Thrown::error(STALE))?;
-        instance.assert_active()?;
-        Ok(instance)
+        Instance::current(&self.instance).ok_or_else(|| Thrown::error(STALE))
     }
 
     fn session(&self) -> Result<Arc<Session>, Thrown> {

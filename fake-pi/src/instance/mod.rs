@@ -129,14 +129,9 @@ impl Instance {
         self.stale.store(true, Ordering::Relaxed);
     }
 
-    /// # Errors
-    /// [`STALE`] once the session was replaced.
-    pub(crate) fn assert_active(&self) -> Result<(), Thrown> {
-        if self.is_stale() {
-            Err(Thrown::error(STALE))
-        } else {
-            Ok(())
-        }
+    /// The instance that a handle leads to, as long as its session was not replaced.
+    fn current(handle: &Weak<Self>) -> Option<Arc<Self>> {
+        handle.upgrade().filter(|instance| !instance.is_stale())
     }
 
     /// Ties the instance to its session; from here on action methods work and registrations are announced.

@@ -69,12 +69,7 @@ impl Pi {
                 self.slot.path
             )));
         }
-        let instance = self
-            .instance
-            .upgrade()
-            .ok_or_else(|| Thrown::error(STALE))?;
-        instance.assert_active()?;
-        Ok(instance)
+        Instance::current(&self.instance).ok_or_else(|| Thrown::error(STALE))
     }
 
     fn session(&self) -> Result<Arc<Session>, Thrown> {
