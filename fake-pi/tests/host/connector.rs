@@ -1,20 +1,13 @@
 //! Servers as Pi connects them, as pi-host.md 4 observed it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::support::fixtures::{server, with_server};
+use crate::support::server::Behaviour;
+use crate::support::{Stage, call, extension, play, sync};
 use fake_pi::{ModelReply, Pi};
 use serde_json::{Value, json};
-use support::fixtures::{server, with_server};
-use support::server::Behaviour;
-use support::{Stage, call, extension, play, sync};
 
 fn direct(command: &str) -> Value {
     json!({"command": command, "exposure": "direct"})

@@ -1,16 +1,9 @@
 //! What handlers may do to a result, as pi-host.md 8 observed it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
+use crate::support::fixtures::echo;
+use crate::support::{Log, Stage, call, extension, note, noted, play, sync};
 use fake_pi::ModelReply;
 use serde_json::{Value, json};
-use support::fixtures::echo;
-use support::{Log, Stage, call, extension, note, noted, play, sync};
 
 /// Section 8, trace 08-tool-result-patches.
 #[test]

@@ -1,16 +1,9 @@
 //! The order of a run and of a batch, as pi-host.md 1 observed it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
+use crate::support::fixtures::{echo, server, with_server};
+use crate::support::{Log, Stage, call, extension, noted, play, recorder, slow, sync};
 use fake_pi::{ModelReply, Stop};
 use serde_json::{Value, json};
-use support::fixtures::{echo, server, with_server};
-use support::{Log, Stage, call, extension, noted, play, recorder, slow, sync};
 
 /// Section 1.2, trace 01-text-prompt.
 #[test]

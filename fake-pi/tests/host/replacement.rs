@@ -1,19 +1,12 @@
 //! Replacing the session and being ready, as pi-host.md 5 and 6 observed them.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::support::fixtures::{server, with_server};
+use crate::support::{Log, Stage, call, extension, note, noted, play, recorder, slow};
 use fake_pi::{Ctx, ModelReply, Pi, STALE, Thrown};
 use serde_json::{Value, json};
-use support::fixtures::{server, with_server};
-use support::{Log, Stage, call, extension, note, noted, play, recorder, slow};
 
 const LIFE: &[&str] = &[
     "session_start",

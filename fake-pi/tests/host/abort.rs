@@ -1,18 +1,11 @@
 //! Aborts, as pi-host.md 9 observed them.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
 use std::time::Duration;
 
+use crate::support::fixtures::{server, with_server};
+use crate::support::{Log, Stage, call, extension, note, noted, play, recorder, sync};
 use fake_pi::ModelReply;
 use serde_json::{Value, json};
-use support::fixtures::{server, with_server};
-use support::{Log, Stage, call, extension, note, noted, play, recorder, sync};
 use tokio::time::sleep;
 
 const EVENTS: &[&str] = &[
@@ -184,7 +177,7 @@ fn an_abort_during_before_agent_start() {
     play(async {
         let log = Log::default();
         let slow = extension("slow", |pi| {
-            pi.on("before_agent_start", support::slow(500, Value::Null))
+            pi.on("before_agent_start", crate::support::slow(500, Value::Null))
                 .map(drop)
         });
         let mut stage = Stage::new(vec![slow, recorder(&log, "A", EVENTS)], vec![]);

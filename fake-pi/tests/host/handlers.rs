@@ -1,16 +1,9 @@
 //! What handlers may do to a run, as pi-host.md 2 observed it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
+use crate::support::fixtures::{echo, server, with_server};
+use crate::support::{Log, Stage, call, extension, note, noted, play, recorder, sync};
 use fake_pi::{ModelReply, Thrown};
 use serde_json::{Value, json};
-use support::fixtures::{echo, server, with_server};
-use support::{Log, Stage, call, extension, note, noted, play, recorder, sync};
 
 /// Section 2, trace 02-tool-call-throws.
 #[test]

@@ -3,16 +3,9 @@
 //! The lists were recorded from Pi 1.6.0 with the same script; left out are `message_update` and the members that the
 //! provider's endpoint decides (`responseId`, `responseModel`).
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
+use crate::support::{Stage, call, play};
 use fake_pi::{Arguments, ModelReply, ToolCall};
 use serde_json::{Value, json};
-use support::{Stage, call, play};
 
 /// One line a record: its members, after a bar those of its message or result.
 const RECORDED: &str = "\
@@ -116,7 +109,7 @@ fn questions_between_runs_are_answered_as_by_the_real_one() {
         );
         let entries = stage.ask(json!({"type": "get_entries"})).await["data"].clone();
         assert_eq!(members(&entries), "entries,leafId");
-        let kinds = support::words(&entries["entries"], "type");
+        let kinds = crate::support::words(&entries["entries"], "type");
         assert_eq!(
             kinds,
             [
@@ -130,7 +123,7 @@ fn questions_between_runs_are_answered_as_by_the_real_one() {
         let since = json!({"type": "get_entries", "since": entries["entries"][3]["id"]});
         let rest = stage.ask(since).await["data"]["entries"].clone();
         assert_eq!(
-            support::words(&rest, "id"),
+            crate::support::words(&rest, "id"),
             [entries["leafId"].as_str().unwrap()]
         );
         let unknown = stage
@@ -157,13 +150,13 @@ fn a_scene_repeats_to_the_letter() {
                 call("c2", "mcp__s__b", json!({})),
             ];
             let mut stage = Stage::with(
-                vec![support::fixtures::with_server()],
+                vec![crate::support::fixtures::with_server()],
                 vec![ModelReply::calls(calls)],
                 |options| {
                     options.cwd = "/project".into();
                 },
             );
-            stage.servers.add("srv", support::fixtures::server());
+            stage.servers.add("srv", crate::support::fixtures::server());
             stage.prompt("hi").await;
             stage.ask(json!({"type": "get_entries"})).await;
             seen = stage.seen.clone();

@@ -1,20 +1,13 @@
 //! Registering MCP servers, as pi-host.md 3 observed it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::fixtures::{server, with_server};
+use crate::support::{Log, Stage, extension, note, noted, play, sync};
 use fake_pi::{Command, Connector, Ctx, Pi, Thrown};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use support::fixtures::{server, with_server};
-use support::{Log, Stage, extension, note, noted, play, sync};
 
 fn direct(command: &str) -> Value {
     json!({"command": command, "exposure": "direct"})
@@ -115,7 +108,7 @@ fn a_registration_is_announced_at_once_with_the_full_list() {
                         &heard,
                         format!(
                             "change {}",
-                            support::words(&event.get("servers").unwrap(), "name").join(",")
+                            crate::support::words(&event.get("servers").unwrap(), "name").join(",")
                         ),
                     );
                     Ok(Value::Null)
@@ -198,7 +191,7 @@ fn without_a_connector_each_server_is_reported_once() {
             }
             let commands =
                 stage.ask(json!({"type": "get_commands"})).await["data"]["commands"].clone();
-            assert_eq!(support::words(&commands, "name"), ["llama"]);
+            assert_eq!(crate::support::words(&commands, "name"), ["llama"]);
             stage.end().await;
         }
     });
@@ -238,7 +231,7 @@ fn whoever_registers_the_mcp_command_in_its_factory_replaces_the_connector() {
         let mut stage = Stage::new(vec![late], vec![]);
         let commands = stage.ask(json!({"type": "get_commands"})).await["data"]["commands"].clone();
         assert_eq!(
-            support::words(&commands, "name"),
+            crate::support::words(&commands, "name"),
             ["mcp:1", "llama", "mcp:2"]
         );
         stage.end().await;

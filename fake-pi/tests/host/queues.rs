@@ -1,16 +1,9 @@
 //! Queued prompts and repeated requests, as pi-host.md 1.5 observed them.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
+use crate::support::fixtures::{server, with_server};
+use crate::support::{Log, Stage, call, extension, noted, play, recorder, sync};
 use fake_pi::ModelReply;
 use serde_json::{Value, json};
-use support::fixtures::{server, with_server};
-use support::{Log, Stage, call, extension, noted, play, recorder, sync};
 
 /// Section 1.5, trace 15-steer-followup.
 #[test]
@@ -145,7 +138,7 @@ fn steers_are_delivered_one_per_turn_behind_what_changed() {
             pi.on(
                 "tool_call",
                 sync(move |_, _| {
-                    own.register_tool(std::sync::Arc::new(support::fixtures::Echo))?;
+                    own.register_tool(std::sync::Arc::new(crate::support::fixtures::Echo))?;
                     own.set_active_tools(&["bash".to_owned(), "mcp__s__a".to_owned()])?;
                     Ok(Value::Null)
                 }),
@@ -183,7 +176,7 @@ fn steers_are_delivered_one_per_turn_behind_what_changed() {
         assert_eq!(stage.model.tools()[1], ["bash", "mcp__s__a"]);
         let messages = stage.ask(json!({"type": "get_messages"})).await["data"]["messages"].clone();
         assert_eq!(
-            support::words(&messages, "role"),
+            crate::support::words(&messages, "role"),
             [
                 "system",
                 "user",

@@ -1,11 +1,5 @@
 //! What the tests of the host share: a scripted model, extensions from closures, servers in memory, a person.
 
-#![allow(dead_code, reason = "each test file uses a part of what they share")]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
 pub mod fixtures;
 pub mod server;
 

@@ -1,15 +1,8 @@
 //! Custom messages, as pi-host.md 7 observed them.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where its script is not kept"
-)]
-
-mod support;
-
+use crate::support::{Log, Stage, extension, note, noted, play, sync};
 use fake_pi::{Delivery, Thrown};
 use serde_json::{Value, json};
-use support::{Log, Stage, extension, note, noted, play, sync};
 
 /// Sections 1.2 and 7, trace 07-custom-messages.
 #[test]
