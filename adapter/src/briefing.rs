@@ -41,13 +41,26 @@ fn is_readiness(line: &str) -> bool {
 }
 
 /// Whether one of the stored messages holds `text`, its age left aside: a readiness line counts the daemon's uptime,
-/// so that the same briefing never reads the same twice.
+/// so that the same briefing never reads the same twice. Whole paragraphs are compared, since a message is made of
+/// them: a text that only stands within a longer one was not told.
 #[must_use]
 pub fn is_stored(text: &str, stored: &[Value]) -> bool {
-    let text = ageless(text.trim());
-    stored
-        .iter()
-        .any(|content| ageless(&plain(content)).contains(&text))
+    let text = paragraphs(&ageless(text));
+    !text.is_empty()
+        && stored.iter().any(|content| {
+            let content = paragraphs(&ageless(&plain(content)));
+            content.windows(text.len()).any(|part| part == text)
+        })
+}
+
+/// The runs of lines that are not blank.
+fn paragraphs(text: &str) -> Vec<String> {
+    text.lines()
+        .collect::<Vec<_>>()
+        .split(|line| line.trim().is_empty())
+        .filter(|lines| !lines.is_empty())
+        .map(|lines| lines.join("\n"))
+        .collect()
 }
 
 /// The text of a message's content, which Pi keeps as a string or as a list of parts.
@@ -151,6 +164,12 @@ mod tests {
         assert!(is_stored(&briefing("2h"), &stored));
         assert!(is_stored("A note.", &stored));
         assert!(!is_stored("Another note.", &stored));
+        // Part of a paragraph is another text, a run of whole ones is not.
+        for part in ["note.", "A note", "Use (uptime 3) tools.", ""] {
+            assert!(!is_stored(part, &stored), "{part}");
+        }
+        let whole = format!("\nA note.\n\n\n{}\n", briefing("9h"));
+        assert!(is_stored(&whole, &stored));
         assert!(!is_stored(
             &briefing("2h").replace("0.64.5", "0.65.0"),
             &stored

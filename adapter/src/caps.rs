@@ -15,9 +15,9 @@ pub struct Caps {
     pub hook_briefing: Duration,
     /// Between two looks at the host's tools while the first turn waits.
     pub poll: Duration,
-    /// For all diff work of one call, reading included, counted from when it has a thread (E4).
+    /// For all diff work of one call, before it runs and after it, reading included, while it has a thread (E4).
     pub diff: Duration,
-    /// For the same with the wait for a thread. Longer, so that a machine under load, or a first thread that is still
+    /// For each of the two parts of that work with its wait for a thread. Longer, so that a machine under load, or a first thread that is still
     /// to be made, costs no diff that takes no work; a file system that hangs costs no more than this.
     pub diff_in_all: Duration,
 }

@@ -1,6 +1,6 @@
 //! The line edits that turn one text into another.
 
-use std::collections::HashMap;
+use indexmap::IndexSet;
 
 /// How much work a search may do.
 pub struct Effort<'a> {
@@ -70,7 +70,7 @@ impl<'a> Script<'a> {
     pub fn between(old: &'a str, new: &'a str, effort: &Effort<'_>) -> Option<Self> {
         let old: Vec<&str> = old.split_inclusive('\n').collect();
         let new: Vec<&str> = new.split_inclusive('\n').collect();
-        let mut ids = HashMap::new();
+        let mut ids = IndexSet::new();
         let old_ids = intern(&old, &mut ids);
         let new_ids = intern(&new, &mut ids);
         let (parts, steps) = Search::run(&old_ids, &new_ids, effort)?;
@@ -117,14 +117,11 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Gives equal lines equal numbers, so that the search compares integers. The map is only looked up in, never walked.
-fn intern<'a>(lines: &[&'a str], ids: &mut HashMap<&'a str, u32>) -> Vec<u32> {
+/// Gives equal lines equal numbers, in the order of their first appearance, so that the search compares integers.
+fn intern<'a>(lines: &[&'a str], ids: &mut IndexSet<&'a str>) -> Vec<u32> {
     lines
         .iter()
-        .map(|line| {
-            let next = ids.len() as u32;
-            *ids.entry(line).or_insert(next)
-        })
+        .map(|line| ids.insert_full(line).0 as u32)
         .collect()
 }
 

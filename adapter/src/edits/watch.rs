@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use super::arguments::Writes;
 use super::file::{FileText, read_regular};
-use super::identity::Identity;
+use super::identity::{Identity, resolve};
 use super::outcome::{Change, Entry};
 use super::writes::{Claim, Owner, Verdict, WriteTable};
 use super::{outcome, paths};
@@ -22,6 +22,8 @@ const MAX_BYTES: u64 = 1024 * 1024;
 pub struct Watch {
     claim: Claim,
     files: Vec<Named>,
+    /// What reading them took of the call's budget.
+    spent: Duration,
 }
 
 /// A file as the call named it.
@@ -52,14 +54,10 @@ impl Watch {
         cwd: &Path,
         home: Option<&Path>,
     ) -> Option<Self> {
+        let started = Instant::now();
         let (names, diffs) = match writes {
             Writes::Nothing => return None,
-            Writes::Unnamed => {
-                return Some(Self {
-                    claim: table.claim_unnamed(owner, cwd),
-                    files: Vec::new(),
-                });
-            }
+            Writes::Unnamed => return Some(Self::unnamed(table, owner, resolve(cwd))),
             Writes::Files { paths, diffs } => (paths, *diffs),
         };
         let mut identities: Vec<Identity> = Vec::new();
@@ -99,7 +97,21 @@ impl Watch {
         } else {
             Vec::new()
         };
-        Some(Self { claim, files })
+        Some(Self {
+            claim,
+            files,
+            spent: started.elapsed(),
+        })
+    }
+
+    /// Claims all that a call in `folder` may write, where links lead. Does not block.
+    #[must_use]
+    pub fn unnamed(table: &Arc<WriteTable>, owner: Owner, folder: PathBuf) -> Self {
+        Self {
+            claim: table.claim_unnamed(owner, folder),
+            files: Vec::new(),
+            spent: Duration::ZERO,
+        }
     }
 
     /// Whether the call's result is to show diffs.
@@ -108,11 +120,13 @@ impl Watch {
         !self.files.is_empty()
     }
 
-    /// Compares each file with what it holds now. Blocks on the file system, and ends soon after `deadline`. `failed`
-    /// says that the call reported an error. Diagnostics go to `log`, a line each.
+    /// Compares each file with what it holds now. Blocks on the file system, and ends soon after the `budget` for the
+    /// call is used up, of which reading took its part already. `failed` says that the call reported an error.
+    /// Diagnostics go to `log`, a line each.
     #[must_use]
-    pub fn finish(&self, failed: bool, deadline: Instant, log: &mut Vec<String>) -> Vec<Entry> {
-        let mut budget = outcome::Budget::until(deadline);
+    pub fn finish(&self, failed: bool, budget: Duration, log: &mut Vec<String>) -> Vec<Entry> {
+        let left = budget.saturating_sub(self.spent);
+        let mut budget = outcome::Budget::until(Instant::now() + left);
         let mut entries = Vec::new();
         for file in &self.files {
             let mut changes = file.places.iter().filter_map(|place| {
@@ -189,4 +203,32 @@ fn describe(text: &FileText) -> String {
         FileText::LeftOut(cause) => cause,
     }
     .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e4_o09_reading_and_comparing_share_one_budget() {
+        let folder = tempfile::tempdir().expect("folder");
+        let file = folder.path().join("f");
+        std::fs::write(&file, "1\n").expect("file");
+        let table = Arc::new(WriteTable::default());
+        let writes = Writes::Files {
+            paths: vec!["f".to_owned()],
+            diffs: true,
+        };
+        let mut watch =
+            Watch::begin(&table, table.owner(), &writes, folder.path(), None).expect("a watch");
+        assert!(watch.spent > Duration::ZERO);
+        std::fs::write(&file, "2\n").expect("file");
+        let hour = Duration::from_secs(3600);
+        let mut finish = |spent| {
+            watch.spent = spent;
+            watch.finish(false, hour, &mut Vec::new())
+        };
+        assert!(matches!(finish(Duration::ZERO)[..], [Entry::Diff { .. }]));
+        assert_eq!(finish(hour), [Entry::note("f", texts::NOTE_COSTLY)]);
+    }
 }

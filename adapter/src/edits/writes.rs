@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::identity::{Identity, resolve};
+use super::identity::Identity;
 
 /// Who made a claim: one instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +83,8 @@ impl WriteTable {
     }
 
     /// Claims whatever a call may write that names no files: all files of its own instance, and those of others that
-    /// lie below its folder.
-    pub fn claim_unnamed(self: &Arc<Self>, owner: Owner, cwd: &Path) -> Claim {
-        let cwd = resolve(cwd);
+    /// lie below its folder. `cwd` is where links lead; nothing here looks at the file system.
+    pub fn claim_unnamed(self: &Arc<Self>, owner: Owner, cwd: PathBuf) -> Claim {
         let mut table = self.lock();
         for entry in table.claims.values_mut() {
             if let Kind::Files(files) = &mut entry.writes {
@@ -204,11 +203,11 @@ mod tests {
         let mine = claim(&table, one, "/none/a");
         let below = claim(&table, two, "/else/sub/b");
         let apart = claim(&table, two, "/apart/c");
-        drop(table.claim_unnamed(one, Path::new("/else")));
+        drop(table.claim_unnamed(one, PathBuf::from("/else")));
         assert_eq!(mine.verdict(0), Verdict::Alongside);
         assert_eq!(below.verdict(0), Verdict::Alongside);
         assert_eq!(apart.verdict(0), Verdict::Own);
-        let running = table.claim_unnamed(one, Path::new("/else"));
+        let running = table.claim_unnamed(one, PathBuf::from("/else"));
         assert_eq!(claim(&table, one, "/none/d").verdict(0), Verdict::Alongside);
         drop(running);
         assert_eq!(table.in_flight(), 3);

@@ -1,11 +1,12 @@
 //! One tool call: the hook before it runs, guidance and diffs on its result (H1, H6, H7, E1-E6).
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::{GraphTools, Instance};
+use super::{GraphTools, Instance, State};
 use crate::edits::{Entry, Watch, Writes, merge_details, named_writes};
 use crate::hook::{Decision, Envelope, translate};
 use crate::{Block, ResultPatch, ToolCallFacts, ToolResultFacts, Work};
@@ -22,11 +23,8 @@ impl Instance {
         if !decision.additional_context.trim().is_empty() {
             // The model never reads the result of a call that codemode made, only that of the codemode call.
             let read = call.parent_id.as_ref().unwrap_or(&call.id).clone();
-            self.state()
-                .guidance
-                .entry(read)
-                .or_default()
-                .push(decision.additional_context);
+            let guidance = decision.additional_context;
+            self.keep(|state| state.guidance.entry(read).or_default().push(guidance));
         }
         self.watch(call).await;
         None
@@ -62,25 +60,37 @@ impl Instance {
         let (table, owner, cwd) = (Arc::clone(&self.ports.writes), self.owner, call.cwd.clone());
         let home = self.environment.home.clone();
         let begin = move || Watch::begin(&table, owner, &writes, &cwd, home.as_deref());
-        let watch = match timeout(self.caps.diff_in_all, offload(&*self.ports.work, begin)).await {
-            Ok(watch) => watch.flatten(),
-            Err(_) => {
-                // What it writes is not known in time, so for the others it may write anything.
-                self.log(&format!(
-                    "no diff of {}: its files could not be read in time",
-                    call.name
-                ));
-                Watch::begin(
-                    &self.ports.writes,
-                    self.owner,
-                    &Writes::Unnamed,
-                    &call.cwd,
-                    None,
-                )
-            }
-        };
-        if let Some(watch) = watch {
-            self.state().watches.insert(call.id.clone(), watch);
+        let found = timeout(self.caps.diff_in_all, offload(&*self.ports.work, begin)).await;
+        let watch = found.ok().flatten().flatten().unwrap_or_else(|| {
+            // What it writes is not known in time, so for the others it may write anything.
+            self.log(&format!(
+                "no diff of {}: its files could not be read in time",
+                call.name
+            ));
+            Watch::unnamed(&self.ports.writes, self.owner, self.folder(&call.cwd))
+        });
+        let replaced = self.keep(|state| state.watches.insert(call.id.clone(), watch));
+        // A claim is given back only once our own lock is free.
+        drop(replaced);
+    }
+
+    /// Changes what is known of the calls in flight, unless the instance has ended: shutdown may run on another thread
+    /// than a preflight, and what came after it would never be forgotten (E6).
+    fn keep<T>(&self, change: impl FnOnce(&mut State) -> T) -> Option<T> {
+        let mut state = self.state();
+        if self.ended.is_cancelled() {
+            // The change holds a claim, which must not end under our lock.
+            drop(state);
+            return None;
+        }
+        Some(change(&mut state))
+    }
+
+    /// A session's folder where links lead, looked up when the session began, since a preflight must not block.
+    fn folder(&self, cwd: &Path) -> PathBuf {
+        match &self.state().session {
+            Some(session) if session.cwd == cwd => session.folder.clone(),
+            _ => cwd.to_path_buf(),
         }
     }
 
@@ -128,8 +138,7 @@ impl Instance {
         let watched = Arc::clone(&watch);
         let compare = move || {
             let mut log = Vec::new();
-            let deadline = Instant::now() + budget;
-            (watched.finish(failed, deadline, &mut log), log)
+            (watched.finish(failed, budget, &mut log), log)
         };
         match timeout(self.caps.diff_in_all, offload(&*self.ports.work, compare)).await {
             Ok(Some((entries, log))) => {

@@ -1,5 +1,6 @@
 //! The first turn: its two waits, and the one message that it stores (R5-R9, B1-B4, H7).
 
+use futures::future::try_join;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -26,29 +27,22 @@ impl Instance {
         let found = self
             .wait_for_graph_tools(session_ran, channel.as_ref())
             .await?;
-        let mut notes: Vec<String> = Vec::new();
-        if found == GraphTools::Unlisted {
-            notes.push(match channel {
-                Some(Channel::Unavailable(text)) => text,
-                Some(Channel::Refused(reason)) => texts::refused(&reason),
-                Some(Channel::Foreign(source)) => texts::foreign_connector(&source),
-                Some(Channel::Registered) | None => texts::NOT_YET_CALLABLE.to_owned(),
-            });
-        }
-        let settings = self.settings(&turn.cwd);
-        let envelope = Envelope::session_start(&turn.cwd, &turn.session_id);
-        let briefing = self
-            .ask(&settings, "session_start", envelope, &turn.cwd)
-            .await
-            .orientation;
+        // What this instance met is told whatever the branch holds (B3, R6): a note that an earlier one left there
+        // speaks of another time, and between the two there may have been tools.
+        let note = (found == GraphTools::Unlisted).then(|| match channel {
+            Some(Channel::Unavailable(text)) => text,
+            Some(Channel::Refused(reason)) => texts::refused(&reason),
+            Some(Channel::Foreign(source)) => texts::foreign_connector(&source),
+            Some(Channel::Registered) | None => texts::NOT_YET_CALLABLE.to_owned(),
+        });
+        let (briefing, stored) = self.briefing(turn).await?;
+        // The version is a fact of the briefing, and its note is stored as often as that.
         let old = Version::of_briefing(&briefing).filter(|version| *version < Version::FLOOR);
         let floor = Version::FLOOR.to_string();
-        if let Some(version) = old {
-            notes.push(texts::old_daemon_model(&version.to_string(), &floor));
-        }
-        let stored = self.stored_messages().await?;
+        let skew = old.map(|version| texts::old_daemon_model(&version.to_string(), &floor));
         let fresh = |text: &String| !text.trim().is_empty() && !is_stored(text, &stored);
-        let parts: Vec<_> = notes.into_iter().chain([briefing]).filter(fresh).collect();
+        let about_daemon = skew.into_iter().chain([briefing]).filter(fresh);
+        let parts: Vec<_> = note.into_iter().chain(about_daemon).collect();
 
         // From here on nothing waits, so that what is marked as said is said.
         *done = true;
@@ -94,6 +88,17 @@ impl Instance {
             }
             sleep_until(until.min(Instant::now() + self.caps.poll)).await;
         }
+    }
+
+    /// The briefing, and what earlier instances stored. Asked for at once, so that a slow host adds nothing to the cap
+    /// of the hook. `None` once the session is gone.
+    async fn briefing(&self, turn: &TurnFacts) -> Option<(String, Vec<Value>)> {
+        let settings = self.settings(&turn.cwd);
+        let envelope = Envelope::session_start(&turn.cwd, &turn.session_id);
+        let asked = self.ask(&settings, "session_start", envelope, &turn.cwd);
+        let briefing = async { Ok(asked.await.orientation) };
+        let stored = async { self.stored_messages().await.ok_or(()) };
+        try_join(briefing, stored).await.ok()
     }
 
     /// The messages that earlier instances stored on this branch (B3). A host that is slow to tell has none.

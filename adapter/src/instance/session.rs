@@ -1,5 +1,6 @@
 //! The session hook: what is configured, who connects MCP servers, and the registration (C, R1-R4).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Instance;
@@ -9,6 +10,10 @@ use crate::{CommandFact, Registration, SessionFacts, texts};
 /// What the session hook found out.
 pub(super) struct Session {
     pub(super) settings: Arc<Settings>,
+    /// The session's folder, as the host names it.
+    pub(super) cwd: PathBuf,
+    /// The same where links lead.
+    pub(super) folder: PathBuf,
     pub(super) has_ui: bool,
     pub(super) channel: Channel,
 }
@@ -48,6 +53,11 @@ impl Instance {
         }
         let found = Session {
             settings: Arc::new(settings),
+            cwd: session.cwd.clone(),
+            folder: session
+                .cwd
+                .canonicalize()
+                .unwrap_or_else(|_| session.cwd.clone()),
             has_ui: session.has_ui,
             channel,
         };

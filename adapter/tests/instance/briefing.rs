@@ -43,7 +43,10 @@ async fn b3_a_briefing_that_the_branch_holds_is_not_stored_twice() {
     world.hook.answer(&json!({"orientation": briefing("2h")}));
     assert_eq!(instance.before_agent_start(world.turn()).await, None);
 
-    // A note that is new is still told, and alone.
+    // A note is told even so, and alone, also where an earlier instance left the same.
+    let told = |text: &str| json!([{"type": "text", "text": text}]);
+    let note = told(adapter::texts::NOT_YET_CALLABLE);
+    world.host.0.lock().expect("lock").stored.push(note);
     let instance = world.instance();
     world.host.0.lock().expect("lock").tools = Some(Vec::new());
     world.start(&instance);
@@ -52,6 +55,22 @@ async fn b3_a_briefing_that_the_branch_holds_is_not_stored_twice() {
         content(instance.before_agent_start(world.turn()).await),
         adapter::texts::NOT_YET_CALLABLE
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn b3_h5_a_host_that_is_slow_to_tell_adds_nothing_to_the_caps() {
+    let mut world = World::new();
+    let instance = world.ready();
+    world.host.0.lock().expect("lock").slow = Duration::from_secs(60);
+    world.hook.answer_raw(
+        Duration::from_secs(9),
+        br#"{"orientation":"O"}"#,
+        HookEnd::Exited(0),
+    );
+    let started = Instant::now();
+    let message = instance.before_agent_start(world.turn()).await;
+    assert_eq!(content(message), "O");
+    assert_eq!(started.elapsed(), Duration::from_secs(9));
 }
 
 #[tokio::test(start_paused = true)]

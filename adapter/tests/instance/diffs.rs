@@ -391,3 +391,50 @@ async fn e4_o09_a_comparison_over_its_budget_leaves_a_note() {
         json!([{"path": "f", "note": texts::NOTE_COSTLY}])
     );
 }
+
+/// Work in whose middle the instance ends, as where the host's thread and the preflight's differ.
+#[derive(Default)]
+struct Ending(std::sync::Mutex<Option<Arc<Instance>>>);
+
+impl Work for Ending {
+    fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        job();
+        if let Some(instance) = self.0.lock().expect("lock").take() {
+            instance.session_shutdown();
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn e6_a_preflight_that_shutdown_overtakes_leaves_nothing_behind() {
+    let mut world = World::new();
+    let ending = Arc::new(Ending::default());
+    world.work = ending.clone();
+    let instance = ready(&mut world);
+    *ending.0.lock().expect("lock") = Some(Arc::clone(&instance));
+    begin(&world, &instance, "c1", EDIT, json!({"path": "f"})).await;
+    assert_eq!(world.writes.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e4_a_late_call_claims_its_folder_where_links_lead() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    std::os::unix::fs::symlink("repo", world.folder.path().join("link")).expect("link");
+    world.work = Arc::new(Late(Duration::from_secs(60)));
+    let slow = world.instance();
+    let mut session = world.session();
+    session.cwd = world.folder.path().join("link");
+    slow.session_start(&session, &mut |_| Ok(()));
+    let mut call = world.call("c1", EDIT, json!({"path": "g"}));
+    call.cwd = session.cwd;
+    assert_eq!(slow.tool_call(call).await, None);
+    world.write("repo/f", "1\n");
+    begin(&world, &instance, "c2", EDIT, json!({"path": "f"})).await;
+    world.write("repo/f", "2\n");
+    assert_eq!(
+        details(&instance, "c2", false).await.expect("details")["diffs"],
+        json!([{"path": "f", "note": texts::NOTE_ALONGSIDE}])
+    );
+}

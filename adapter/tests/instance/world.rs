@@ -22,6 +22,8 @@ pub struct HostState {
     pub stored: Vec<Value>,
     pub notified: Vec<String>,
     pub asked_for_tools: usize,
+    /// How long it takes to tell what is stored.
+    pub slow: Duration,
 }
 
 #[derive(Clone, Default)]
@@ -39,7 +41,11 @@ impl Host for FakeHost {
         assert_eq!(custom_type, "gortex");
         let state = self.0.lock().expect("lock");
         let stored = state.tools.is_some().then(|| state.stored.clone());
-        Box::pin(async move { stored })
+        let slow = state.slow;
+        Box::pin(async move {
+            tokio::time::sleep(slow).await;
+            stored
+        })
     }
 
     fn notify(&self, message: &str, level: Level) {
