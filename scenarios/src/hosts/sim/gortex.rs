@@ -76,8 +76,6 @@ impl ServerLauncher for Installation {
             let refused = format!("spawn {} {name}", launch.command);
             return Box::pin(std::future::ready(Err(refused)));
         }
-        let mut env = self.variables.clone();
-        env.extend(launch.env);
         let daemon = Daemon::new(self.script.daemon.clone(), launch.cwd, self.journal.clone());
         let daemon = daemon.with_state(self.state.clone());
         let stderr = StderrTail::default();
@@ -88,7 +86,7 @@ impl ServerLauncher for Installation {
         let run = tokio::spawn(async move {
             let launch = fake_gortex::Launch {
                 args: launch.args,
-                env,
+                env: launch.env,
             };
             tokio::select! {
                 biased;
