@@ -5,9 +5,13 @@
 //! follow-ups, abort, retries, session history, new/resume/fork/clone/reload, custom messages, slash commands, the
 //! registry of tools, `registerMcpServer`, and stdio MCP servers.
 //!
-//! Rejects, or does not model: the text of Pi's own system prompt, `message_update`, compaction, tree navigation,
-//! images for the model, models other than one chat-completions model, HTTP servers and sign-in, `codemode` and
-//! `tool_search` calls, skills, prompt templates, dialogs, entries that boundary handlers ask to append.
+//! Does not model, and says so where a person or an extension asks for it: HTTP servers, their `auth`, and signing in.
+//!
+//! Does not model: the text of Pi's own system prompt, `message_update`, a message that a `message_end` handler changes
+//! in place (one that it returns is followed), entries that a handler of `turn_end` or `agent_before_settle` asks to
+//! append (its wish to go on is followed), compaction, tree navigation, images for the model, models other than one
+//! chat-completions model, calls of `codemode` and `tool_search`, skills, prompt templates, dialogs, and what `pi`,
+//! `ctx` and the RPC commands offer beyond what is here: there is no method for it, and such a command is unknown.
 
 mod agent;
 mod clock;
