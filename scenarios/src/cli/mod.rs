@@ -72,6 +72,8 @@ enum Command {
     Schema,
     /// Gets the real Pi from npm, builds the addon and puts it in place.
     Setup(Setup),
+    /// Packs the extension into archives that Pi and npm install.
+    Pack(Pack),
     /// Says what is there and what is missing; changes nothing.
     Doctor(Doctor),
 }
@@ -187,6 +189,15 @@ struct Setup {
 }
 
 #[derive(Debug, Args)]
+struct Pack {
+    /// The folder for the archives.
+    #[arg(long, value_name = "DIR", default_value = "target/pack")]
+    to: PathBuf,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
 struct Doctor {
     /// Which version of the real Pi.
     #[arg(long, value_name = "V", default_value = setup::PINNED)]
@@ -208,6 +219,7 @@ pub fn main() -> ExitCode {
         Some(Command::Check { files, output }) => author::check(&files, output.format),
         Some(Command::Schema) => author::schema(),
         Some(Command::Setup(setup)) => prepare::setup(&setup),
+        Some(Command::Pack(pack)) => prepare::pack(&pack),
         Some(Command::Doctor(doctor)) => prepare::doctor(&doctor),
     };
     ExitCode::from(outcome.unwrap_or_else(Stop::tell))

@@ -1,10 +1,12 @@
-//! Commands that get the real Pi: `setup`, `doctor`.
+//! Commands that get the real Pi and pack the extension for it: `setup`, `pack`, `doctor`.
 
+use std::fs;
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use serde_json::json;
 
-use super::{Doctor, Setup, Stop, exit};
+use super::{Doctor, Pack, Setup, Stop, exit};
 use crate::report::Format;
 use crate::setup::{self, Finding};
 
@@ -30,6 +32,35 @@ pub(super) fn setup(options: &Setup) -> Result<u8, Stop> {
         Format::Json => {
             let summary = json!({
                 "version": pi.version, "node": pi.node, "cli": pi.cli, "package": pi.package, "gortex": pi.gortex,
+            });
+            writeln!(out, "{}", json!({ "summary": summary }))?;
+        }
+    }
+    Ok(exit::HELD)
+}
+
+pub(super) fn pack(options: &Pack) -> Result<u8, Stop> {
+    let progress = setup::on_stderr();
+    let archives = setup::pack(&options.to, &*progress)?;
+    drop(progress);
+    let weigh = |path: &Path| fs::metadata(path).map_or(0, |about| about.len());
+    let mut out = io::stdout().lock();
+    match options.output.format {
+        Format::Text => {
+            for path in [&archives.whole, &archives.entry, &archives.native] {
+                writeln!(out, "{:>9} bytes  {}", weigh(path), path.display())?;
+            }
+            writeln!(out, "Install the first with")?;
+            writeln!(
+                out,
+                "  pi install npm:gortex-pi@file:{}",
+                archives.whole.display()
+            )?;
+        }
+        Format::Json => {
+            let summary = json!({
+                "whole": archives.whole, "entry": archives.entry, "native": archives.native,
+                "bytes": weigh(&archives.whole),
             });
             writeln!(out, "{}", json!({ "summary": summary }))?;
         }

@@ -52,22 +52,29 @@ pub(super) fn ensure(
 /// The whole workspace is named, though two crates would do: only so are the features of shared dependencies those of
 /// every other build here, and nothing is compiled twice.
 fn build(layout: &Layout, interrupt: &Interrupt) -> Result<(), SetupError> {
+    let profile = if cfg!(debug_assertions) {
+        "dev"
+    } else {
+        "release"
+    };
+    let what = ["--workspace", "--lib", "--bins", "--profile", profile];
+    run_cargo(layout, &what, interrupt)
+}
+
+/// `cargo build` of what the arguments say, into the checkout's target folder.
+pub(super) fn run_cargo(
+    layout: &Layout,
+    what: &[&str],
+    interrupt: &Interrupt,
+) -> Result<(), SetupError> {
     let cargo = cargo();
     let mut command = Command::new(&cargo);
     command
-        .args([
-            "build",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--color=never",
-            "--target-dir",
-        ])
-        .arg(&layout.target);
-    if !cfg!(debug_assertions) {
-        command.arg("--release");
-    }
-    command.current_dir(&layout.root);
+        .arg("build")
+        .args(what)
+        .args(["--color=never", "--target-dir"])
+        .arg(&layout.target)
+        .current_dir(&layout.root);
     let ended = child::run(&mut command, LIMIT, interrupt).map_err(|failed| match failed {
         Failed::Missing => SetupError::CargoMissing,
         Failed::Io(source) => SetupError::Io {

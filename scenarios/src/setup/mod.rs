@@ -12,6 +12,7 @@ mod gate;
 mod install;
 mod layout;
 mod npm;
+mod pack;
 mod progress;
 mod version;
 
@@ -23,6 +24,7 @@ use std::{
 pub use doctor::{Finding, doctor};
 pub use error::SetupError;
 pub use gate::{REAL_PI, REAL_PI_MISSING, for_tests};
+pub use pack::{Archives, pack};
 pub use progress::{Lines, Progress, Silent, Spinner, on_stderr};
 pub use version::PINNED;
 

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 
 use super::{
     SetupError,
-    child::{self, Failed, tail_of},
+    child::{self, Ended, Failed, tail_of},
     layout::PI_PACKAGE,
     version::PiVersion,
 };
@@ -93,7 +93,51 @@ impl Npm {
             "--fetch-retry-maxtimeout=5000",
         ]);
         command.current_dir(folder);
-        let ended = child::run(&mut command, LIMIT, interrupt).map_err(|failed| match failed {
+        let ended = self.run(&mut command, interrupt)?;
+        if ended.status.success() {
+            return Ok(());
+        }
+        Err(classify(
+            &format!("{}\n{}", ended.stdout, ended.stderr),
+            &ended.status.to_string(),
+            version,
+        ))
+    }
+
+    /// Packs the package in `folder` into an archive in `to`, named by npm. Returns the archive's name.
+    ///
+    /// # Errors
+    /// Where npm is missing, fails or says no name.
+    pub fn pack(
+        &self,
+        folder: &Path,
+        to: &Path,
+        interrupt: &Interrupt,
+    ) -> Result<String, SetupError> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["pack", "--ignore-scripts", "--json", "--loglevel=error"])
+            .args(["--no-update-notifier", "--pack-destination"])
+            .arg(to)
+            .current_dir(folder);
+        let ended = self.run(&mut command, interrupt)?;
+        let said: Option<serde_json::Value> = serde_json::from_str(&ended.stdout).ok();
+        let name = said.as_ref().and_then(|said| {
+            // One entry for each package: a list, an object by name since npm 12.
+            let entry = said.get(0).or_else(|| said.as_object()?.values().next())?;
+            entry.get("filename")?.as_str()
+        });
+        match name.filter(|_| ended.status.success()) {
+            Some(name) => Ok(name.to_owned()),
+            None => Err(SetupError::NpmFailed {
+                status: ended.status.to_string(),
+                tail: ended.tail(),
+            }),
+        }
+    }
+
+    fn run(&self, command: &mut Command, interrupt: &Interrupt) -> Result<Ended, SetupError> {
+        child::run(command, LIMIT, interrupt).map_err(|failed| match failed {
             Failed::Missing => SetupError::NpmMissing,
             Failed::Io(source) => SetupError::Io {
                 action: "run",
@@ -105,15 +149,7 @@ impl Npm {
                 seconds: LIMIT.as_secs(),
             },
             Failed::Interrupted => SetupError::Interrupted,
-        })?;
-        if ended.status.success() {
-            return Ok(());
-        }
-        Err(classify(
-            &format!("{}\n{}", ended.stdout, ended.stderr),
-            &ended.status.to_string(),
-            version,
-        ))
+        })
     }
 }
 

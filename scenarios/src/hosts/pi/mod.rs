@@ -3,7 +3,7 @@
 //! Pi runs in RPC mode in a folder of the case's own, with the real addon, the `fake-gortex` binary as `gortex`, the
 //! scripted model behind a loopback endpoint, and recording extensions around ours.
 
-mod endpoint;
+pub mod endpoint;
 mod process;
 mod tail;
 
