@@ -8,8 +8,8 @@ use crate::case::{self, Case, CaseProblem};
 use crate::hosts::{self, PlayProblem};
 use crate::judge::{Failure, judge};
 use crate::setup::RealPi;
-use crate::trace::Trace;
 use crate::trace::compare::{Difference, compare};
+use crate::trace::{Lane, Trace};
 
 /// A case and its name: area and file name, without the ending.
 #[derive(Debug, Clone)]
@@ -175,7 +175,15 @@ pub async fn conform(named: &Named, pi: &RealPi, seed: u64) -> Conformed {
     let pi = play_on_pi(named, pi).await;
     let differences = match (&sim.trace, &pi.trace) {
         (Some(sim), Some(pi)) => compare(sim, pi),
-        _ => Vec::new(),
+        // What did not come to its end is like nothing.
+        (sim, _) => {
+            let host = if sim.is_none() { "sim" } else { "the real Pi" };
+            let text = format!("the play on {host} did not come to its end\n");
+            vec![Difference {
+                lane: Lane::Person,
+                text,
+            }]
+        }
     };
     Conformed {
         sim,

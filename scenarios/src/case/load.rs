@@ -55,10 +55,11 @@ pub fn parse(file: &str, text: &str) -> Result<Case, Box<CaseProblem>> {
     match validate::faults(&case).into_iter().next() {
         None => Ok(case),
         Some(Fault { near, what, help }) => {
-            let at = near.iter().fold(0, |from, mark| {
-                text[from..]
-                    .find(mark.as_str())
-                    .map_or(from, |at| from + at)
+            let (at, _) = near.iter().fold((0, 0), |(at, behind), mark| {
+                let found = text[behind..].find(mark.as_str());
+                found.map_or((at, behind), |found| {
+                    (behind + found, behind + found + mark.len())
+                })
             });
             // A mark may begin with the line break before its line.
             let at = at + text[at..].bytes().take_while(|byte| *byte == b'\n').count();
@@ -100,13 +101,18 @@ fn nearest_key(message: &str) -> Option<String> {
     let mut names = message.split('`').skip(1).step_by(2);
     let wrong = names.next()?;
     let known: Vec<&str> = names.collect();
+    Some(nearest(wrong, &known))
+}
+
+/// The known name that is nearest to a wrong one, as a remedy; all of them when none is near.
+pub(super) fn nearest(wrong: &str, known: &[&str]) -> String {
     let nearest = known
         .iter()
         .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
         .min()
         .filter(|(distance, name)| *distance <= name.len().max(wrong.len()) / 2);
-    Some(match nearest {
+    match nearest {
         Some((_, name)) => format!("did you mean `{name}`?"),
         None => format!("known here: {}", known.join(", ")),
-    })
+    }
 }

@@ -8,6 +8,7 @@ pub mod expect;
 pub mod host;
 pub mod load;
 pub mod model;
+mod names;
 pub mod person;
 pub mod problem;
 pub mod validate;

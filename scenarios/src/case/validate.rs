@@ -5,8 +5,8 @@ use std::path::{Component, Path};
 
 use serde_json::Value;
 
-use super::Case;
 use super::person::Deed;
+use super::{Case, names};
 
 /// The longest time that a case may name, in milliseconds: ten minutes, the longest that any wait of Pi or of the
 /// adapter is set to.
@@ -32,6 +32,7 @@ pub fn faults(case: &Case) -> Vec<Fault> {
     config(case, &mut faults);
     extensions(case, &mut faults);
     times(case, &mut faults);
+    names::expectations(case, &mut faults);
     faults
 }
 
@@ -86,7 +87,7 @@ fn steps(case: &Case, faults: &mut Vec<Fault>) {
     }
 }
 
-/// Leads to a step. Each mark is looked for from where the one before was found, so all but the first begin behind it.
+/// Leads to a step. A mark is a line's beginning, lest a step be taken for one that a text mentions.
 fn nth_step(index: usize) -> Vec<String> {
     let first = std::iter::once("[[person]]".to_owned());
     first
@@ -106,7 +107,7 @@ fn calls(case: &Case, faults: &mut Vec<Fault>) {
         } else if !seen.insert(&call.id) {
             let mark = format!("id = \"{}\"", call.id);
             faults.push(fault(
-                &[&mark, "\n", &mark],
+                &[&mark, &mark],
                 format!("the call id `{}` stands twice", call.id),
                 "give each call of the case an id of its own",
             ));

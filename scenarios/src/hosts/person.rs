@@ -210,7 +210,7 @@ impl Person<'_> {
         if let Some(file) = self.file.take() {
             self.sessions[self.current] = file;
         }
-        let entries: Vec<Value> = self.entries.iter().flatten().map(normal::entry).collect();
+        let entries = normal::history(self.entries.as_deref().unwrap_or_default());
         self.recorder
             .record(Lane::Host, "history", json!({ "entries": entries }));
         Ok(())

@@ -31,15 +31,18 @@ pub fn nothing_lives(trace: &Trace) -> Vec<Failure> {
     failures
 }
 
-/// Check 9: the host wrote nothing to its standard error; its standard output is the line, where a stray text would
-/// show as a record that is none.
+/// Check 9: the host wrote nothing to its standard error, and nothing but records to its standard output.
 pub fn nothing_was_written(trace: &Trace) -> Vec<Failure> {
-    trace
+    const CHECK: &str = "9 nothing written to the terminal";
+    let errors = trace
         .named(Lane::Person, "closed")
-        .filter(|end| end.payload["stderr"] != "")
-        .map(|end| {
-            let what = format!("on the terminal: {}", end.payload["stderr"]);
-            Failure::new("9 nothing written to the terminal", what).at(trace, end)
-        })
+        .filter(|end| end.payload["stderr"] != "");
+    let errors = errors.map(|end| (end, &end.payload["stderr"]));
+    let stray = trace
+        .named(Lane::Host, "stray")
+        .map(|event| (event, &event.payload["text"]));
+    let written = errors.chain(stray);
+    written
+        .map(|(event, text)| Failure::new(CHECK, format!("written: {text}")).at(trace, event))
         .collect()
 }

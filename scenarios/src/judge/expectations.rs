@@ -68,20 +68,28 @@ fn fault(expected: &Expectation, event: &Event) -> Option<String> {
         let found = at(&event.payload, path);
         (found != value).then(|| format!("`{path}` is {found}"))
     });
+    let text = |path: &String| text_at(&event.payload, path);
+    // Where nothing stands, nothing was looked at: a path that leads nowhere must not pass as a text that is absent.
+    let missing = || {
+        let mut paths = expected.contains.keys().chain(expected.lacks.keys());
+        paths
+            .find(|path| text(path).is_none())
+            .map(|path| format!("nothing stands at `{path}`"))
+    };
     let contains = || {
-        expected.contains.iter().find_map(|(path, text)| {
-            (!text_at(&event.payload, path).contains(text.as_str()))
-                .then(|| format!("`{path}` does not contain {text:?}"))
-        })
+        let mut wanted = expected.contains.iter();
+        let absent = wanted
+            .find(|(path, wanted)| !text(path).is_some_and(|text| text.contains(wanted.as_str())));
+        absent.map(|(path, wanted)| format!("`{path}` does not contain {wanted:?}"))
     };
     let lacks = || {
-        expected.lacks.iter().find_map(|(path, text)| {
-            text_at(&event.payload, path)
-                .contains(text.as_str())
-                .then(|| format!("`{path}` contains {text:?}"))
-        })
+        let mut unwanted = expected.lacks.iter();
+        let present = unwanted.find(|(path, unwanted)| {
+            text(path).is_some_and(|text| text.contains(unwanted.as_str()))
+        });
+        present.map(|(path, unwanted)| format!("`{path}` contains {unwanted:?}"))
     };
-    is.or_else(contains).or_else(lacks)
+    is.or_else(missing).or_else(contains).or_else(lacks)
 }
 
 /// What stands at a dotted path, `null` where nothing does.
@@ -98,10 +106,11 @@ fn at<'a>(payload: &'a Value, path: &str) -> &'a Value {
         })
 }
 
-/// The same as text: a string as it is, all else as JSON.
-fn text_at(payload: &Value, path: &str) -> String {
+/// The same as text: a string as it is, all else as JSON; nothing where nothing stands.
+fn text_at(payload: &Value, path: &str) -> Option<String> {
     match at(payload, path) {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
     }
 }

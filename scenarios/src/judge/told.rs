@@ -29,6 +29,13 @@ pub fn each_report_once(trace: &Trace) -> Vec<Failure> {
             failures.push(Failure::new("3 each report once", what).at(trace, event));
         }
     }
+    let twice = trace
+        .named(Lane::Model, "request")
+        .filter(|event| event.payload["toldTwice"] == true);
+    failures.extend(twice.map(|event| {
+        let what = "a message of the history stands in the system prompt too (B2)";
+        Failure::new("3 each report once", what).at(trace, event)
+    }));
     failures
 }
 

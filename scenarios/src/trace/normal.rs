@@ -33,26 +33,18 @@ pub fn rpc_record(record: &Value) -> Option<(Lane, String, Value)> {
             kind.into(),
             json!({ "message": message(&record["message"]) }),
         )),
+        // Their messages were compared when each of them ended.
         "turn_end" => {
-            let ids: Vec<&Value> = record["toolResults"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|result| &result["toolCallId"])
-                .collect();
-            Some((
-                Lane::Host,
-                kind.into(),
-                json!({ "stopReason": record["message"]["stopReason"], "toolResults": ids }),
-            ))
+            let results = record["toolResults"].as_array().into_iter().flatten();
+            let ids: Vec<&Value> = results.map(|result| &result["toolCallId"]).collect();
+            let mut payload = without(record, &["type", "message"]);
+            payload["stopReason"] = record["message"]["stopReason"].clone();
+            payload["toolResults"] = json!(ids);
+            Some((Lane::Host, kind.into(), payload))
         }
         "agent_end" => {
-            let roles: Vec<&Value> = record["messages"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|message| &message["role"])
-                .collect();
+            let messages = record["messages"].as_array().into_iter().flatten();
+            let roles: Vec<&Value> = messages.map(|message| &message["role"]).collect();
             let mut payload = without(record, &["type", "messages"]);
             payload["roles"] = json!(roles);
             Some((Lane::Host, kind.into(), payload))
@@ -109,13 +101,24 @@ pub fn message(message: &Value) -> Value {
     timeless(&kept)
 }
 
-/// A session entry: its place in the tree is its order, so its ids and times are left out.
-pub fn entry(entry: &Value) -> Value {
-    let mut kept = without(entry, &["id", "parentId", "timestamp"]);
-    if let Some(inner) = entry.get("message") {
-        kept["message"] = message(inner);
-    }
-    kept
+/// The entries of a session. Ids differ from run to run, so each entry names its parent by its place, from 1; times are
+/// left out.
+pub fn history(entries: &[Value]) -> Vec<Value> {
+    let place = |id: &Value| {
+        entries
+            .iter()
+            .position(|entry| entry["id"] == *id)
+            .map(|at| at + 1)
+    };
+    let normal = |entry: &Value| {
+        let mut kept = without(entry, &["id", "parentId", "timestamp"]);
+        kept["after"] = json!(entry.get("parentId").and_then(place));
+        if let Some(inner) = entry.get("message") {
+            kept["message"] = message(inner);
+        }
+        kept
+    };
+    entries.iter().map(normal).collect()
 }
 
 /// A chat-completions request: what the model reads, and which tools it may call.
@@ -127,7 +130,7 @@ pub fn model_request(body: &Value) -> Value {
         .into_iter()
         .flatten()
         .map(|message| {
-            if message["role"] == "system" || message["role"] == "developer" {
+            if is_system(message) {
                 json!({ "role": "system", "content": "<system>" })
             } else {
                 message.clone()
@@ -136,7 +139,42 @@ pub fn model_request(body: &Value) -> Value {
         .collect();
     let tools = body["tools"].as_array().into_iter().flatten();
     let tools: Vec<Value> = tools.map(|tool| declaration(&tool["function"])).collect();
-    json!({ "messages": messages, "tools": tools })
+    let mut kept = without(body, &["messages", "tools"]);
+    // What stands in the prompt and in a message would be told twice; prompts are for Pi's own text (B2).
+    kept["toldTwice"] = json!(repeated(body));
+    kept["messages"] = json!(messages);
+    kept["tools"] = json!(tools);
+    kept
+}
+
+/// Whether the system text holds a whole message of the user's side.
+fn repeated(body: &Value) -> bool {
+    let messages = body["messages"].as_array().into_iter().flatten();
+    let (system, rest): (Vec<&Value>, Vec<&Value>) =
+        messages.partition(|message| is_system(message));
+    let system: Vec<&str> = system
+        .iter()
+        .filter_map(|message| message["content"].as_str())
+        .collect();
+    let texts = rest
+        .into_iter()
+        .filter(|message| message["role"] == "user")
+        .flat_map(|message| {
+            message["content"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|part| part["text"].as_str())
+        });
+    let mut long = texts.filter(|text| text.len() > SHORT);
+    long.any(|text| system.iter().any(|system| system.contains(text)))
+}
+
+/// A message up to this length may stand in a prompt by chance, in bytes.
+const SHORT: usize = 40;
+
+fn is_system(message: &Value) -> bool {
+    message["role"] == "system" || message["role"] == "developer"
 }
 
 /// A tool as it is declared to the model.
@@ -167,24 +205,13 @@ pub fn without(value: &Value, names: &[&str]) -> Value {
     Value::Object(kept)
 }
 
-/// `value` with each duration and timestamp in it replaced.
+/// `value` with its own duration replaced and its own time left out; what lies deeper is a tool's or a model's.
 fn timeless(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => items.iter().map(timeless).collect(),
-        Value::Object(members) => members
-            .iter()
-            .filter(|(name, _)| *name != "timestamp")
-            .map(|(name, item)| {
-                let item = if name == "durationMs" {
-                    json!(DURATION)
-                } else {
-                    timeless(item)
-                };
-                (name.clone(), item)
-            })
-            .collect(),
-        other => other.clone(),
+    let mut kept = without(value, &["timestamp"]);
+    if let Some(duration) = kept.get_mut("durationMs") {
+        *duration = json!(DURATION);
     }
+    kept
 }
 
 /// A JSON Schema without its descriptions.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -21,7 +21,10 @@ use crate::hosts::person::Line;
 const END_WITHIN: Duration = Duration::from_secs(20);
 
 /// The most of standard error that is kept, in bytes.
-const STDERR_KEPT: u64 = 64 * 1024;
+const STDERR_KEPT: usize = 64 * 1024;
+
+/// The most that is kept of a line that is no record, in bytes.
+const STRAY_KEPT: usize = 1024;
 
 /// The longest record, in bytes.
 const LONGEST_RECORD: u64 = 64 * 1024 * 1024;
@@ -34,7 +37,7 @@ pub struct Process {
     child: Child,
     input: Option<ChildStdin>,
     records: UnboundedReceiver<Value>,
-    errors: Arc<Mutex<String>>,
+    errors: Arc<Mutex<Vec<u8>>>,
     reads_errors: JoinHandle<()>,
     mark: String,
 }
@@ -71,19 +74,17 @@ impl Process {
         else {
             return Err(PlayProblem::NotStarted("its pipes are missing".into()));
         };
-        let errors = Arc::new(Mutex::new(String::new()));
+        let errors: Arc<Mutex<Vec<u8>>> = Arc::default();
         let kept = errors.clone();
         let reads_errors = tokio::spawn(async move {
             let mut stderr = stderr;
-            let mut bytes = Vec::new();
-            // What was read before an error is what there is to tell.
-            let _ = (&mut stderr)
-                .take(STDERR_KEPT)
-                .read_to_end(&mut bytes)
-                .await;
-            *kept.lock().unwrap_or_else(PoisonError::into_inner) =
-                String::from_utf8_lossy(&bytes).into_owned();
-            let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
+            let mut chunk = [0; 4096];
+            // Kept as it comes, so that a Pi that dies or hangs has said what it said.
+            while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = STDERR_KEPT.saturating_sub(kept.len());
+                kept.extend_from_slice(&chunk[..read.min(room)]);
+            }
         });
         let (sender, records) = mpsc::unbounded_channel();
         tokio::spawn(read_records(output, sender));
@@ -118,24 +119,17 @@ impl Process {
         };
         // A grandchild that holds standard error would keep this open: it is a leftover, and looked for by its mark.
         let _ = timeout(Duration::from_secs(1), &mut self.reads_errors).await;
-        let stderr = self
-            .errors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
         Ok(End {
             exit: status.code(),
-            stderr,
+            stderr: self.stderr(),
             leftovers: self.leftovers().await,
         })
     }
 
     /// What this Pi wrote to standard error so far, for a report on why it died.
     pub fn stderr(&self) -> String {
-        self.errors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let kept = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
     }
 
     /// Names of the play's processes that live on; those that are just ending get a moment.
@@ -225,9 +219,12 @@ async fn read_records(output: ChildStdout, records: UnboundedSender<Value>) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        if let Ok(record) = serde_json::from_slice(&line)
-            && records.send(record).is_err()
-        {
+        // Standard output belongs to the protocol; what is no record is kept as what it is, and judged.
+        let record = serde_json::from_slice(&line).unwrap_or_else(|_| {
+            let text = String::from_utf8_lossy(&line[..line.len().min(STRAY_KEPT)]);
+            json!({ "type": "stray", "text": text })
+        });
+        if records.send(record).is_err() {
             return;
         }
     }
