@@ -59,5 +59,6 @@ function perform(pi: ExtensionAPI, deeds: Deeds) {
 /** Puts a value in place: the way to it must exist. */
 function set(object: Record<string, unknown>, path: string[], value: unknown) {
 	const inner = path.slice(0, -1).reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);
-	if (typeof inner === "object" && inner !== null) (inner as Record<string, unknown>)[path[path.length - 1]] = value;
+	const last = path.at(-1);
+	if (last !== undefined && typeof inner === "object" && inner !== null) (inner as Record<string, unknown>)[last] = value;
 }
