@@ -7,6 +7,7 @@ pub mod hosts;
 mod interrupt;
 pub mod judge;
 pub mod report;
+pub mod rules;
 pub mod setup;
 pub mod suite;
 pub mod trace;

@@ -27,6 +27,13 @@ pub fn own_cases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("cases")
 }
 
+/// The root of this workspace.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map_or_else(PathBuf::new, Path::to_owned)
+}
+
 /// Reads the cases below `folder` whose name contains one of `filters`, all without filters, in order of their names.
 ///
 /// # Errors

@@ -10,19 +10,28 @@ use crate::tool::{Execution, Exposure, Tool, ToolDefinition, ToolError, ToolOutp
 /// A tool that reaches tools which are not declared.
 struct Reaching {
     name: &'static str,
-    argument: &'static str,
+    parameters: Value,
+    /// What the transcript shows besides: `codemode` takes its script as text by a grammar, which is Pi's own text.
+    members: Value,
 }
 
 /// The two of them, in Pi's order.
 pub(crate) fn reaching_tools() -> Vec<Arc<dyn Tool>> {
+    let script =
+        json!({"type": "object", "required": ["code"], "properties": {"code": {"type": "string"}}});
+    let grammar = json!({"constrainedSampling": {"type": "grammar", "variants": {"openai_lark": "<grammar>"}}});
+    let search = json!({"type": "object", "required": ["query"],
+        "properties": {"query": {"type": "string"}, "limit": {"type": "number"}}});
     vec![
         Arc::new(Reaching {
             name: "codemode",
-            argument: "code",
+            parameters: script,
+            members: grammar,
         }),
         Arc::new(Reaching {
             name: "tool_search",
-            argument: "query",
+            parameters: search,
+            members: Value::Null,
         }),
     ]
 }
@@ -32,8 +41,7 @@ impl Tool for Reaching {
         ToolDefinition {
             name: self.name.to_owned(),
             description: format!("<{}>", self.name),
-            parameters: json!({"type": "object", "required": [self.argument],
-                "properties": {self.argument: {"type": "string"}}}),
+            parameters: self.parameters.clone(),
             exposure: Exposure::ModelOnly,
             execution: Execution::Parallel,
             source: format!("builtin:{}", self.name.replace('_', "-")),
@@ -41,7 +49,7 @@ impl Tool for Reaching {
     }
 
     fn registry_members(&self) -> Value {
-        Value::Null
+        self.members.clone()
     }
 
     fn execute(&self, _run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {

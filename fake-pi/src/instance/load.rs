@@ -49,7 +49,9 @@ impl Instance {
                 None => instance.load_one(&connector::Mcp::new(host), "builtin").await?,
                 Some(owner) => host.warn(format!(
                     "Warning: Extension package \"builtin:mcp\": Extension {owner} registers command `/mcp`, so built-in \
-                     extension `mcp` was not loaded. To use `mcp`, run `pi config`"
+                     extension `mcp` was not loaded. To use `mcp`, run `pi config` and make sure it is enabled under \
+                     Built-in extensions, then disable or remove the existing extension. We recommend only having one \
+                     or the other loaded at a time."
                 )),
             }
         }

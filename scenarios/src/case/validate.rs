@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::person::Deed;
 use super::{Case, names};
+use crate::rules;
 
 /// The longest time that a case may name, in milliseconds: ten minutes, the longest that any wait of Pi or of the
 /// adapter is set to.
@@ -26,6 +27,7 @@ pub struct Fault {
 /// Lists what cannot be played.
 pub fn faults(case: &Case) -> Vec<Fault> {
     let mut faults = Vec::new();
+    covers(case, &mut faults);
     steps(case, &mut faults);
     calls(case, &mut faults);
     files(case, &mut faults);
@@ -41,6 +43,16 @@ fn fault(near: &[&str], what: impl Into<String>, help: impl Into<String>) -> Fau
         near: near.iter().map(|&text| text.to_owned()).collect(),
         what: what.into(),
         help: help.into(),
+    }
+}
+
+fn covers(case: &Case, faults: &mut Vec<Fault>) {
+    for id in case.covers.iter().filter(|id| !rules::is_known(id)) {
+        faults.push(fault(
+            &["covers", id],
+            format!("there is no rule `{id}`"),
+            "`pi-bench list --rules` shows the ids",
+        ));
     }
 }
 

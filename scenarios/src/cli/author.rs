@@ -7,12 +7,23 @@ use serde_json::json;
 
 use super::{Choose, Stop, exit};
 use crate::case::{self, Case};
-use crate::report::{Format, listing};
+use crate::report::{self, Format, listing};
+use crate::{rules, suite};
 
 pub(super) fn list(choose: &Choose) -> Result<u8, Stop> {
     let cases = super::choose(&choose.folder, &choose.filter)?;
     listing::write(&mut io::stdout().lock(), choose.output.format, &cases)?;
     Ok(exit::HELD)
+}
+
+/// Exits with 1 when a rule has neither case nor test.
+pub(super) fn list_rules(choose: &Choose) -> Result<u8, Stop> {
+    let cases = super::choose(&choose.folder, &choose.filter)?;
+    let tests = rules::cited_tests(&suite::workspace())?;
+    let coverage = rules::coverage(&cases, &tests);
+    report::rules::write(&mut io::stdout().lock(), choose.output.format, &coverage)?;
+    let missing = coverage.iter().any(rules::Coverage::is_missing);
+    Ok(if missing { exit::FAILED } else { exit::HELD })
 }
 
 #[expect(

@@ -58,8 +58,14 @@ enum Command {
     Conform(Conform),
     /// Shows the timeline of one case, its lanes side by side.
     Show(Show),
-    /// Lists the cases.
-    List(Choose),
+    /// Lists the cases, or the rules and what covers them.
+    List {
+        #[command(flatten)]
+        choose: Choose,
+        /// Lists each rule with its cases and tests instead.
+        #[arg(long)]
+        rules: bool,
+    },
     /// Checks case files without playing them.
     Check {
         /// The files.
@@ -215,7 +221,14 @@ pub fn main() -> ExitCode {
         Some(Command::Run { filter, options }) => play::run(&filter, &options),
         Some(Command::Conform(conform)) => play::conform(&conform),
         Some(Command::Show(show)) => play::show(&show),
-        Some(Command::List(choose)) => author::list(&choose),
+        Some(Command::List {
+            choose,
+            rules: false,
+        }) => author::list(&choose),
+        Some(Command::List {
+            choose,
+            rules: true,
+        }) => author::list_rules(&choose),
         Some(Command::Check { files, output }) => author::check(&files, output.format),
         Some(Command::Schema) => author::schema(),
         Some(Command::Setup(setup)) => prepare::setup(&setup),

@@ -2,6 +2,7 @@
 
 pub mod conformance;
 pub mod listing;
+pub mod rules;
 pub mod run;
 pub mod timeline;
 

@@ -177,6 +177,9 @@ fn is_system(message: &Value) -> bool {
     message["role"] == "system" || message["role"] == "developer"
 }
 
+/// Stands for the grammar of a tool's argument, a text of Pi's own.
+const GRAMMAR: &str = "<grammar>";
+
 /// A tool as it is declared to the model.
 ///
 /// Of Pi's own tools the name and the schema are kept, without the descriptions, which are texts of Pi; of a graph tool
@@ -188,7 +191,16 @@ fn declaration(tool: &Value) -> Value {
     {
         tool.clone()
     } else {
-        without_descriptions(tool)
+        let mut kept = without_descriptions(tool);
+        let grammars = kept.pointer_mut("/constrainedSampling/variants");
+        for (_, grammar) in grammars
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flatten()
+        {
+            *grammar = json!(GRAMMAR);
+        }
+        kept
     }
 }
 

@@ -1,5 +1,6 @@
 //! The adapter as an extension of the simulated Pi: conversion only, no decision.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adapter::{
@@ -34,6 +35,7 @@ impl Extension for Ours {
         let host = Arc::new(PiHost {
             pi: pi.clone(),
             ctx: Mutex::new(None),
+            starts: AtomicBool::new(false),
         });
         let ports = Ports {
             host: host.clone(),
@@ -51,7 +53,10 @@ fn listen(pi: &Pi, instance: &Arc<Instance>, host: &Arc<PiHost>) -> Result<(), T
     let (ours, theirs) = (instance.clone(), host.clone());
     on(pi, "session_start", move |event, ctx| {
         theirs.keep(&ctx);
-        start(&ours, &theirs.pi, event, &ctx)
+        theirs.starts.store(true, Ordering::Relaxed);
+        let started = start(&ours, &theirs.pi, event, &ctx);
+        theirs.starts.store(false, Ordering::Relaxed);
+        started
     })?;
     let (ours, theirs) = (instance.clone(), host.clone());
     on_async(pi, "before_agent_start", move |_, ctx| {
@@ -194,6 +199,8 @@ fn text(value: Option<Value>) -> String {
 struct PiHost {
     pi: Pi,
     ctx: Mutex<Option<Ctx>>,
+    /// Whether the synchronous session hook runs.
+    starts: AtomicBool,
 }
 
 impl PiHost {
@@ -239,10 +246,16 @@ impl Host for PiHost {
         Box::pin(std::future::ready(branch))
     }
 
+    /// On the real host a notice crosses to JavaScript's thread: one from the synchronous session hook arrives when that
+    /// thread is free again, behind the response to a command that replaced the session.
     fn notify(&self, message: &str, level: Level) {
-        if let Some(ctx) = self.ctx() {
-            // A context of a session that was replaced has nobody to tell (R10).
-            let _ = ctx.notify(message, Some(level.as_str()));
+        // A context of a session that was replaced has nobody to tell (R10).
+        let Some(ctx) = self.ctx() else { return };
+        let (message, level) = (message.to_owned(), level.as_str());
+        if self.starts.load(Ordering::Relaxed) {
+            tokio::spawn(async move { ctx.notify(&message, Some(level)) });
+        } else {
+            let _ = ctx.notify(&message, Some(level));
         }
     }
 }
