@@ -38,9 +38,12 @@ pub fn every_diff_is_true(trace: &Trace) -> Vec<Failure> {
             if let Some(what) = untrue(trace, call.id, path, entry) {
                 tell(format!("call {}: {what}", call.id));
             }
-            let contested = calls
-                .iter()
-                .filter(|other| other.id != call.id && call.overlaps(other));
+            // A dry run writes nothing, whatever it names (E2).
+            let contested = calls.iter().filter(|other| {
+                other.id != call.id
+                    && call.overlaps(other)
+                    && other.preflight.payload["input"]["dry_run"] != true
+            });
             for other in
                 contested.filter(|other| names(&other.preflight.payload["input"], &plain(path)))
             {
