@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the process's environment, to hand it to the library"
+)]
 fn main() -> ExitCode {
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
