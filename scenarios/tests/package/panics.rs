@@ -43,13 +43,10 @@ fn has_tools(trace: &Trace) -> bool {
 }
 
 fn has_briefing(trace: &Trace) -> bool {
-    seen(trace, Lane::Hook, "asked").count() > 0
-        && seen(trace, Lane::Host, "history").any(|history| {
-            history
-                .payload
-                .to_string()
-                .contains("\"customType\":\"gortex\"")
-        })
+    seen(trace, Lane::Host, "history").any(|history| {
+        let history = history.payload.to_string();
+        history.contains("\"customType\":\"gortex\"")
+    })
 }
 
 fn has_diff(trace: &Trace) -> bool {
@@ -130,7 +127,12 @@ fn wrong(entry: &str, lacks: fn(&Trace) -> bool, trace: &Trace) -> Vec<String> {
     };
     hold(
         lacks(trace),
-        "the session does not lack what it should, or lacks more",
+        &format!(
+            "the session does not lack what it should, or lacks more: tools {}, briefing {}, diff {}",
+            has_tools(trace),
+            has_briefing(trace),
+            has_diff(trace)
+        ),
     );
     hold(
         seen(trace, Lane::Model, "request").count() == 3,

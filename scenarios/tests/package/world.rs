@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use scenarios::case::Case;
 use scenarios::hosts::folder::CaseFolder;
@@ -24,13 +24,13 @@ title = "A graph edit, and a word about it"
 "src/greet.rs" = """
 /// Greets.
 pub fn greet(name: &str) -> String {
-    format!("Hello {name}")
+    format!("Hi {name}")
 }
 """
 
 [[model]]
 calls = [
-  { id = "c1", tool = "mcp__gortex__edit", args = { operation = "file", path = "src/greet.rs", old_string = "Hello {name}", new_string = "Hello, {name}!" } },
+  { id = "c1", tool = "mcp__gortex__edit", args = { operation = "file", path = "src/greet.rs", old_string = "Hi {name}", new_string = "Hello {name}" } },
 ]
 
 [[model]]
@@ -60,6 +60,7 @@ pub struct World {
     pub pi: RealPi,
     case: Case,
     recorder: Recorder,
+    started: Instant,
     _endpoint: Endpoint,
 }
 
@@ -78,6 +79,7 @@ impl World {
             pi: pi.clone(),
             case: case.clone(),
             recorder,
+            started: Instant::now(),
             _endpoint: endpoint,
         }
     }
@@ -118,6 +120,17 @@ impl World {
         let mut command = self.command(&self.pi.node);
         command.arg(&self.pi.cli).args(arguments);
         command
+    }
+
+    /// How long ago the model gave its last answer.
+    pub fn since_last_answer(&self) -> Duration {
+        let answered = |event: &&Event| event.lane == Lane::Model && event.event == "answer";
+        let events = self.recorder.take();
+        let last = events.iter().rfind(answered).expect("the model answered");
+        // The recorder's clock began with this one.
+        self.started
+            .elapsed()
+            .saturating_sub(Duration::from_millis(last.t))
     }
 
     /// What the model was asked so far, oldest first.
