@@ -1,5 +1,6 @@
 //! Tells the linker that Node supplies the N-API symbols, and the macros where to write the types that they export.
 
+#[allow(clippy::disallowed_methods)] // cargo speaks to a build script through its environment
 fn main() {
     napi_build::setup();
     // napi's own command line sets this variable for the whole build. Set here it reaches this crate alone, and every

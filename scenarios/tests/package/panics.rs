@@ -14,8 +14,11 @@ use scenarios::trace::{Event, Lane, Trace};
 use crate::gate::real_pi;
 use crate::world::{block_on, edit, told};
 
+/// Whether a session lacks what it should, and nothing more.
+type Lacks = fn(&Trace) -> bool;
+
 /// Each entry of the addon, and what the session then lacks.
-const ENTRIES: [(&str, fn(&Trace) -> bool); 10] = [
+const ENTRIES: [(&str, Lacks); 10] = [
     ("new", without_tools),
     ("sessionStart", without_tools),
     ("beforeAgentStart", without_briefing),
@@ -26,7 +29,7 @@ const ENTRIES: [(&str, fn(&Trace) -> bool); 10] = [
     ("agentSettled", nothing),
     ("sessionShutdown", nothing),
     // No entry: the same build without a panic lacks nothing, so that what the others lack is the panic's doing.
-    ("", whole),
+    ("", nothing),
 ];
 
 fn seen<'a>(trace: &'a Trace, lane: Lane, event: &'a str) -> impl Iterator<Item = &'a Event> {
@@ -68,10 +71,6 @@ fn without_diff(trace: &Trace) -> bool {
 
 fn nothing(trace: &Trace) -> bool {
     has_tools(trace) && has_briefing(trace) && has_diff(trace)
-}
-
-fn whole(trace: &Trace) -> bool {
-    nothing(trace)
 }
 
 /// Builds the addon that panics, and puts it into a copy of the package.
@@ -118,7 +117,7 @@ fn package(pi: &RealPi, folder: &Path) -> PathBuf {
 }
 
 /// What is wrong with a play in which `entry` panicked.
-fn wrong(entry: &str, lacks: fn(&Trace) -> bool, trace: &Trace) -> Vec<String> {
+fn wrong(entry: &str, lacks: Lacks, trace: &Trace) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut hold = |holds: bool, what: &str| {
         if !holds {
