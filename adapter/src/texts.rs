@@ -24,11 +24,13 @@ pub const NOTE_UNKNOWN: &str =
 
 /// C8: the executable does not resolve.
 #[must_use]
-pub fn no_binary(name: &str) -> String {
-    format!(
-        "the Gortex executable \"{}\" was not found",
-        one_line(name, QUOTE)
-    )
+pub fn no_binary(name: &str, there: bool) -> String {
+    let what = if there {
+        "is no executable file"
+    } else {
+        "was not found"
+    };
+    format!("the Gortex executable \"{}\" {what}", one_line(name, QUOTE))
 }
 
 /// R3: nothing was registered because of the executable.

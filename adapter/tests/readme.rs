@@ -28,7 +28,6 @@ fn table() -> String {
     reason = "the switch of whoever runs the test"
 )]
 #[test]
-#[allow(clippy::disallowed_methods)] // the call of the test decides, no result hangs on it
 fn c1_the_readme_lists_the_settings_that_are_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("package/README.md");
     let readme = fs::read_to_string(&path).expect("README");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use futures::stream::{self, StreamExt as _};
 
 use crate::case::{self, Case, CaseProblem};
-use crate::hosts::{self, PlayProblem};
+use crate::hosts::{self, Unfinished};
 use crate::judge::{Failure, judge};
 use crate::setup::RealPi;
 use crate::trace::compare::{Difference, compare};
@@ -93,27 +93,31 @@ fn find(folder: &Path, paths: &mut Vec<PathBuf>) -> std::io::Result<()> {
 /// One play and what did not hold in it.
 #[derive(Debug)]
 pub struct Played {
-    /// The trace; none when the play did not come to its end.
+    /// The trace; of a play that did not come to its end, what there is of it.
     pub trace: Option<Trace>,
     /// What did not hold.
     pub failures: Vec<Failure>,
 }
 
 impl Played {
-    fn of(case: &Case, outcome: Result<Trace, PlayProblem>) -> Self {
+    fn of(case: &Case, outcome: Result<Trace, Box<Unfinished>>) -> Self {
         match outcome {
             Ok(trace) => Self {
                 failures: judge(case, &trace),
                 trace: Some(trace),
             },
-            Err(problem) => {
+            Err(unfinished) => {
+                let last = unfinished
+                    .trace
+                    .as_ref()
+                    .and_then(|trace| trace.events.len().checked_sub(1));
                 let failure = Failure {
                     check: "the play".into(),
-                    what: problem.to_string(),
-                    at: None,
+                    what: unfinished.to_string(),
+                    at: last,
                 };
                 Self {
-                    trace: None,
+                    trace: unfinished.trace,
                     failures: vec![failure],
                 }
             }

@@ -29,9 +29,13 @@ pub(super) fn resolve(
             .map(|folder| folder.join(name))
             .find(|path| is_executable(path))
     };
+    let there = || {
+        let path = environment.expand(name).map(|path| cwd.join(path));
+        name.contains('/') && path.is_some_and(|path| path.exists())
+    };
     found
         .filter(|path| path.is_absolute())
-        .ok_or_else(|| texts::no_binary(name))
+        .ok_or_else(|| texts::no_binary(name, there()))
 }
 
 fn is_executable(path: &Path) -> bool {

@@ -24,9 +24,11 @@ pub fn load(path: &Path) -> Result<Case, Box<CaseProblem>> {
             cause,
         })
     };
-    let size = fs::metadata(path)
-        .map_err(|error| unreadable(error.to_string()))?
-        .len();
+    let about = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+    if !about.is_file() {
+        return Err(unreadable("it is no regular file".to_owned()));
+    }
+    let size = about.len();
     if size > LARGEST {
         return Err(unreadable(format!(
             "it has {size} bytes, and a case at most {LARGEST}"

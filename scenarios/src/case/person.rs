@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::trace::Lane;
+
 /// One thing that the person does. Exactly one of `prompt`, `abort`, `new_session`, `reload`, `resume`, `fork` and `quit`
 /// is set.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -35,9 +37,24 @@ pub struct Step {
     /// What the step waits for.
     #[serde(default)]
     pub when: When,
+    /// An event that it waits for after that: a time that is long enough on one machine is not on another.
+    #[serde(default)]
+    pub seen: Option<Seen>,
     /// How long it waits after that, in milliseconds.
     #[serde(default)]
     pub delay_ms: u64,
+}
+
+/// An event of the trace so far.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// The lane.
+    pub lane: Lane,
+    /// The event's name.
+    pub event: String,
+    /// Which one; the first is 1.
+    pub nth: usize,
 }
 
 /// Where a prompt is queued while a run is under way (pi-host.md 1.5).

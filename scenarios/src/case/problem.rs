@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum CaseProblem {
     /// The file cannot be read, or is too large to be a case.
     #[error("cannot read {path}: {cause}")]
-    #[diagnostic(help("name a case file, as `pi-bench list` shows them"))]
+    #[diagnostic(help("name a case file by its path; a case is a TOML file in UTF-8"))]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -26,10 +26,6 @@ pub(super) fn list_rules(choose: &Choose) -> Result<u8, Stop> {
     Ok(if missing { exit::FAILED } else { exit::HELD })
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "a wrong case is told on stderr, beside the list of those that are right"
-)]
 pub(super) fn check(files: &[PathBuf], format: Format) -> Result<u8, Stop> {
     let mut out = io::stdout().lock();
     let mut wrong = 0;
@@ -48,7 +44,9 @@ pub(super) fn check(files: &[PathBuf], format: Format) -> Result<u8, Stop> {
                 )?;
             }
             (Format::Text, None) => writeln!(out, "{}: right", file.display())?,
-            (Format::Text, Some(problem)) => eprintln!("{:?}", miette::Report::new(*problem)),
+            (Format::Text, Some(problem)) => {
+                super::say(&format!("{:?}", miette::Report::new(*problem)));
+            }
         }
     }
     if format == Format::Json {

@@ -5,7 +5,7 @@ pub use author::schema_text;
 mod play;
 mod prepare;
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -130,7 +130,7 @@ struct RunOptions {
     #[arg(long, value_name = "S", default_value_t = crate::hosts::sim::DEFAULT_SEED)]
     seed: u64,
     /// How many cases are played at once on the real Pi.
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = jobs)]
     jobs: usize,
     /// Writes each trace to a file in this folder, as JSON lines.
     #[arg(long, value_name = "DIR")]
@@ -152,7 +152,7 @@ struct Conform {
     #[arg(long, value_name = "S", default_value_t = crate::hosts::sim::DEFAULT_SEED)]
     seed: u64,
     /// How many cases are played at once.
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = jobs)]
     jobs: usize,
     /// Writes both traces of each case to files in this folder, as JSON lines.
     #[arg(long, value_name = "DIR")]
@@ -249,19 +249,15 @@ enum Stop {
 }
 
 impl Stop {
-    #[expect(
-        clippy::print_stderr,
-        reason = "the one place that tells a person why a command ended"
-    )]
     fn tell(self) -> u8 {
         match self {
             Self::Report(report, code) => {
-                eprintln!("{report:?}");
+                say(&format!("{report:?}"));
                 code
             }
             Self::Unheard => exit::HELD,
             Self::Interrupted => {
-                eprintln!("interrupted; nothing was left behind");
+                say("interrupted; nothing was left behind");
                 exit::INTERRUPTED
             }
         }
@@ -308,6 +304,19 @@ impl From<setup::SetupError> for Stop {
             miette::miette!(help = error.remedy(), "{error}{tail}"),
             code,
         )
+    }
+}
+
+/// Tells a person on stderr. One who closed it hears nothing, and the exit code still says it.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// How many plays at once make sense: each is a Pi of its own.
+fn jobs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(jobs @ 1..=32) => Ok(jobs),
+        _ => Err("give a number from 1 to 32".to_owned()),
     }
 }
 

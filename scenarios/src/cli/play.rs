@@ -17,6 +17,7 @@ use crate::trace::Trace;
 
 pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
     let cases = super::choose(&options.folder, filter)?;
+    prepare(options.traces.as_deref())?;
     let played = match options.host {
         HostName::Sim => on_sim(&cases, options.seed)?,
         HostName::Pi => {
@@ -55,6 +56,7 @@ pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
 
 pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
     let cases = super::choose(&options.folder, &options.filter)?;
+    prepare(options.traces.as_deref())?;
     let pis = options
         .pi_version
         .iter()
@@ -133,6 +135,29 @@ pub(super) fn show(options: &Show) -> Result<u8, Stop> {
         exit::HELD
     } else {
         exit::FAILED
+    })
+}
+
+/// Makes sure, before anything is played, that plays have a place and traces too.
+fn prepare(traces: Option<&Path>) -> Result<(), Stop> {
+    let folder = std::env::temp_dir();
+    if let Err(error) = tempfile::tempdir_in(&folder) {
+        let what = format!(
+            "no folder for a play can be made in {}: {error}",
+            folder.display()
+        );
+        return Err(Stop::wrong(miette::miette!(
+            help = "set TMPDIR to a folder that can be written",
+            "{what}"
+        )));
+    }
+    let Some(folder) = traces else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(|error| {
+        let what = format!("traces cannot be written to {}: {error}", folder.display());
+        Stop::wrong(miette::miette!(
+            help = "name a folder that can be written",
+            "{what}"
+        ))
     })
 }
 

@@ -13,16 +13,24 @@ use std::path::Path;
 use serde_json::json;
 use thiserror::Error;
 
-use crate::trace::Lane;
 use crate::trace::recorder::Recorder;
+use crate::trace::{Header, Lane, Trace, cause};
 
 /// Why a play did not come to its end. What a case expects is not among it: that is the judge's.
 #[derive(Debug, Error)]
 pub enum PlayProblem {
     /// The host said nothing for longer than anything in it waits.
-    #[error("the host said nothing for {seconds} s")]
+    #[error("the host said nothing for {seconds} s, before step {step} could follow")]
     Silent {
         /// How long.
+        seconds: u64,
+        /// The person's step that was waited for, from 1; one more than the case has at its end.
+        step: usize,
+    },
+    /// The host did not end when it was told to.
+    #[error("the host did not end within {seconds} s")]
+    Lingers {
+        /// How long it was given.
         seconds: u64,
     },
     /// The host closed its line in the middle of a case.
@@ -34,6 +42,44 @@ pub enum PlayProblem {
     /// The case's folder could not be made, read or removed.
     #[error("the case's folder: {0}")]
     Folder(#[from] std::io::Error),
+}
+
+/// A play that did not come to its end, and what was recorded of it.
+#[derive(Debug, Error)]
+#[error("{problem}")]
+pub struct Unfinished {
+    /// Why.
+    #[source]
+    pub problem: PlayProblem,
+    /// What happened until then, where anything did.
+    pub trace: Option<Trace>,
+}
+
+impl<P: Into<PlayProblem>> From<P> for Box<Unfinished> {
+    fn from(problem: P) -> Self {
+        Self::new(Unfinished {
+            problem: problem.into(),
+            trace: None,
+        })
+    }
+}
+
+/// Makes the trace of a play that ended, or of what there is of one that did not.
+fn finish(
+    header: Header,
+    recorder: &Recorder,
+    ended: Result<(), PlayProblem>,
+) -> Result<Trace, Box<Unfinished>> {
+    let mut events = recorder.take();
+    cause::fill(&mut events);
+    let trace = Trace { header, events };
+    match ended {
+        Ok(()) => Ok(trace),
+        Err(problem) => Err(Box::new(Unfinished {
+            problem,
+            trace: Some(trace),
+        })),
+    }
 }
 
 /// The most that is read of the adapter's log, in bytes.

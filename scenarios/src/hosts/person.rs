@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::PlayProblem;
-use crate::case::person::{Deed, Streaming};
+use crate::case::person::{Deed, Seen, Streaming};
 use crate::case::{Case, When};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Lane, normal};
@@ -43,9 +43,14 @@ pub async fn play(
         file: None,
         sessions: vec![String::new()],
         current: 0,
+        step: 0,
     };
     for (index, step) in case.person.iter().enumerate() {
+        person.step = index + 1;
         person.wait(step.when, index).await?;
+        if let Some(seen) = &step.seen {
+            person.until_seen(seen).await?;
+        }
         person.pause(Duration::from_millis(step.delay_ms)).await?;
         let Some(deed) = step.deed() else {
             continue; // refused when the case was read
@@ -60,6 +65,7 @@ pub async fn play(
         }
         person.act(index + 1, &deed, step.streaming).await?;
     }
+    person.step += 1;
     person.until(Person::idle).await?;
     person.look_at_session().await
 }
@@ -100,6 +106,8 @@ struct Person<'a> {
     sessions: Vec<String>,
     /// Which of them is the current one.
     current: usize,
+    /// The step that is being waited for; one more than there are at the end.
+    step: usize,
 }
 
 impl Person<'_> {
@@ -227,12 +235,32 @@ impl Person<'_> {
     async fn until(&mut self, holds: impl Fn(&Self) -> bool) -> Result<(), PlayProblem> {
         while !holds(self) {
             let next = timeout_at(Instant::now() + SILENCE, self.line.next());
-            let record = next.await.map_err(|_| PlayProblem::Silent {
-                seconds: SILENCE.as_secs(),
-            })?;
+            let record = next.await.map_err(|_| self.silent())?;
             self.take(&record.ok_or(PlayProblem::Closed)?);
         }
         Ok(())
+    }
+
+    /// Takes records until the trace holds an event.
+    async fn until_seen(&mut self, seen: &Seen) -> Result<(), PlayProblem> {
+        let recorder = self.recorder.clone();
+        let mut recorded = std::pin::pin!(recorder.seen(seen.lane, &seen.event, seen.nth));
+        let end = Instant::now() + SILENCE;
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut recorded => return Ok(()),
+                record = self.line.next() => self.take(&record.ok_or(PlayProblem::Closed)?),
+                () = tokio::time::sleep_until(end) => return Err(self.silent()),
+            }
+        }
+    }
+
+    fn silent(&self) -> PlayProblem {
+        PlayProblem::Silent {
+            seconds: SILENCE.as_secs(),
+            step: self.step,
+        }
     }
 
     /// Takes records for a while.

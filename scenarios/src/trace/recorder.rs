@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::{Event, Lane};
@@ -25,6 +26,8 @@ struct Inner {
     /// Text and what stands for it, the longest text first so that a folder does not spoil what lies in it.
     placeholders: Vec<(String, String)>,
     events: Mutex<Vec<Event>>,
+    /// Told of each event, for who waits for one.
+    grown: Notify,
 }
 
 impl Recorder {
@@ -36,6 +39,7 @@ impl Recorder {
                 start: Instant::now(),
                 placeholders,
                 events: Mutex::new(Vec::new()),
+                grown: Notify::new(),
             }),
         }
     }
@@ -51,6 +55,21 @@ impl Recorder {
             cause: None,
             payload,
         });
+        self.inner.grown.notify_waiters();
+    }
+
+    /// Resolves when so many events of this lane and name were recorded.
+    pub async fn seen(&self, lane: Lane, name: &str, times: usize) {
+        loop {
+            // Asked to be told first, so that nothing is recorded unseen between the look and the wait.
+            let mut grown = std::pin::pin!(self.inner.grown.notified());
+            grown.as_mut().enable();
+            let matches = |event: &&Event| event.lane == lane && event.event == name;
+            if self.events().iter().filter(matches).count() >= times {
+                return;
+            }
+            grown.await;
+        }
     }
 
     /// Takes what was collected so far.

@@ -15,7 +15,7 @@ const HEAVIEST: u64 = 3 * 1024 * 1024;
 
 /// Packs into `to`, as a person does. Answers what `pack` says.
 #[expect(clippy::print_stdout, reason = "a measurement is there to be read")]
-fn pack(to: &Path) -> Value {
+pub fn pack(to: &Path) -> Value {
     let packed = Command::new(env!("CARGO_BIN_EXE_pi-bench"))
         .args(["pack", "--format", "json", "--to"])
         .arg(to)

@@ -18,43 +18,63 @@ use self::process::Process;
 use self::tail::Tail;
 use super::folder::CaseFolder;
 use super::model::ScriptedModel;
-use super::{PlayProblem, person};
+use super::{PlayProblem, Unfinished, person};
 use crate::case::host::Place;
 use crate::case::{Case, Connector};
 use crate::setup::RealPi;
 use crate::trace::recorder::Recorder;
-use crate::trace::{Header, Lane, Trace, cause};
+use crate::trace::{Header, Lane, Trace};
 
 /// Plays a case on the real Pi.
 ///
 /// # Errors
-/// When Pi does not start, ends in the middle or hangs, or the case's folder fails.
-pub async fn play(name: &str, case: &Case, pi: &RealPi) -> Result<Trace, PlayProblem> {
+/// When Pi does not start, ends in the middle or hangs, or the case's folder fails; with what was recorded until then.
+pub async fn play(name: &str, case: &Case, pi: &RealPi) -> Result<Trace, Box<Unfinished>> {
     let folder = CaseFolder::lay_out(case, Some(&pi.gortex))?;
     let mut placeholders = folder.placeholders();
     placeholders.push((pi.package.display().to_string(), "<adapter>".into()));
     let recorder = Recorder::new(placeholders);
+    let header = Header {
+        trace: 1,
+        case: name.into(),
+        host: "pi".into(),
+        pi: pi.version.clone(),
+        seed: None,
+    };
+    let ended = run(case, pi, &folder, &recorder).await;
+    let removed = folder.remove().map_err(PlayProblem::from);
+    super::finish(header, &recorder, ended.and(removed))
+}
+
+async fn run(
+    case: &Case,
+    pi: &RealPi,
+    folder: &CaseFolder,
+    recorder: &Recorder,
+) -> Result<(), PlayProblem> {
     let endpoint = Endpoint::open(ScriptedModel::new(case.model.clone(), recorder.clone())).await?;
     fs::write(folder.agent().join("models.json"), endpoint.models_json())?;
-    let files = RunFiles::write(case, &folder)?;
+    let files = RunFiles::write(case, folder)?;
     let journal = follow_journal(files.journal.clone(), recorder.clone());
     let events = follow_events(files.events.clone(), recorder.clone());
 
-    let mut process = Process::start(command(case, pi, &folder, &files), &folder.project())?;
-    if let Err(problem) = person::play(case, &mut process, &recorder).await {
+    let mut process = Process::start(command(case, pi, folder, &files), &folder.project())?;
+    if let Err(problem) = person::play(case, &mut process, recorder).await {
         let stderr = process.stderr();
+        drop(process);
+        journal.finish().await;
+        events.finish().await;
         return Err(match problem {
             PlayProblem::Closed if !stderr.is_empty() => PlayProblem::NotStarted(stderr),
             other => other,
         });
     }
     process.close();
-    person::listen_to_the_end(&mut process, &recorder).await;
+    person::listen_to_the_end(&mut process, recorder).await;
     let end = process.end().await?;
     journal.finish().await;
     events.finish().await;
-    drop(endpoint);
-    super::record_log(&recorder, &folder.log());
+    super::record_log(recorder, &folder.log());
     recorder.record(
         Lane::Disk,
         "end",
@@ -65,17 +85,7 @@ pub async fn play(name: &str, case: &Case, pi: &RealPi) -> Result<Trace, PlayPro
         "closed",
         json!({ "exit": end.exit, "stderr": end.stderr, "leftovers": end.leftovers }),
     );
-    folder.remove()?;
-    let mut events = recorder.take();
-    cause::fill(&mut events);
-    let header = Header {
-        trace: 1,
-        case: name.into(),
-        host: "pi".into(),
-        pi: pi.version.clone(),
-        seed: None,
-    };
-    Ok(Trace { header, events })
+    Ok(())
 }
 
 /// The runner's own files of one play.

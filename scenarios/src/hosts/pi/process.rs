@@ -112,7 +112,7 @@ impl Process {
         let status: ExitStatus = match timeout(END_WITHIN, self.child.wait()).await {
             Ok(status) => status?,
             Err(_) => {
-                return Err(PlayProblem::Silent {
+                return Err(PlayProblem::Lingers {
                     seconds: END_WITHIN.as_secs(),
                 });
             }

@@ -20,11 +20,11 @@ use self::ours::Ours;
 use super::folder::CaseFolder;
 use super::model::ScriptedModel;
 use super::person::Line;
-use super::{PlayProblem, person};
+use super::{PlayProblem, Unfinished, person};
 use crate::case::host::Place;
 use crate::case::{Case, Connector};
 use crate::trace::recorder::Recorder;
-use crate::trace::{Header, Lane, Trace, cause};
+use crate::trace::{Header, Lane, Trace};
 
 /// The seed of a run that was not given one.
 pub const DEFAULT_SEED: u64 = 0;
@@ -35,13 +35,10 @@ pub const VERSION: &str = "1.6.0";
 /// Plays a case on the simulated Pi.
 ///
 /// # Errors
-/// When the host ends in the middle or hangs, or the case's folder fails.
-pub fn play(name: &str, case: &Case, seed: u64) -> Result<Trace, PlayProblem> {
+/// When the host ends in the middle or hangs, or the case's folder fails; with what was recorded until then.
+pub fn play(name: &str, case: &Case, seed: u64) -> Result<Trace, Box<Unfinished>> {
     let folder = CaseFolder::lay_out(case, None)?;
     let runtime = fake_pi::runtime(seed)?;
-    let events = runtime.block_on(run(case, &folder, seed))?;
-    drop(runtime);
-    folder.remove()?;
     let header = Header {
         trace: 1,
         case: name.into(),
@@ -49,20 +46,27 @@ pub fn play(name: &str, case: &Case, seed: u64) -> Result<Trace, PlayProblem> {
         pi: VERSION.into(),
         seed: Some(seed),
     };
-    Ok(Trace { header, events })
+    let trace = runtime.block_on(async {
+        let recorder = Recorder::new(folder.placeholders());
+        let ended = run(case, &folder, &recorder, seed).await;
+        super::finish(header, &recorder, ended)
+    })?;
+    drop(runtime);
+    folder.remove()?;
+    Ok(trace)
 }
 
 async fn run(
     case: &Case,
     folder: &CaseFolder,
+    recorder: &Recorder,
     seed: u64,
-) -> Result<Vec<crate::trace::Event>, PlayProblem> {
-    let recorder = Recorder::new(folder.placeholders());
+) -> Result<(), PlayProblem> {
     let writes = Arc::new(WriteTable::default());
-    let mut host = Connection(Host::start(options(case, folder, &recorder, &writes, seed)));
-    person::play(case, &mut host, &recorder).await?;
+    let mut host = Connection(Host::start(options(case, folder, recorder, &writes, seed)));
+    person::play(case, &mut host, recorder).await?;
     let end = host.0.close().await;
-    person::listen_to_the_end(&mut host, &recorder).await;
+    person::listen_to_the_end(&mut host, recorder).await;
     let mut leftovers = end.leftover_tasks;
     leftovers.extend(end.leftover_servers);
     if end.hung {
@@ -70,7 +74,7 @@ async fn run(
     }
     // What only the simulated host can look into: a claim that outlives its call spoils the diffs of later ones (E6).
     leftovers.extend((0..writes.in_flight()).map(|_| "a claim on a file".to_owned()));
-    super::record_log(&recorder, &folder.log());
+    super::record_log(recorder, &folder.log());
     recorder.record(
         Lane::Disk,
         "end",
@@ -81,9 +85,7 @@ async fn run(
         "closed",
         json!({ "exit": end.code, "stderr": end.stderr.iter().map(|line| format!("{line}\n")).collect::<String>(), "leftovers": leftovers }),
     );
-    let mut events = recorder.take();
-    cause::fill(&mut events);
-    Ok(events)
+    Ok(())
 }
 
 fn options(
