@@ -1,6 +1,8 @@
 //! Every case is a test of its own name: `sim::<case>` plays it on the simulated Pi, `conform::<case>` on both hosts.
 
 use std::env;
+use std::error::Error;
+use std::fmt;
 use std::path::Path;
 
 use scenarios::hosts::sim::DEFAULT_SEED;
@@ -10,9 +12,9 @@ use scenarios::setup;
 use scenarios::suite::{self, Named};
 use scenarios::trace::Trace;
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+type Outcome = Result<(), Box<dyn Error>>;
 
-fn read(path: &Path) -> Result<Named, Box<dyn std::error::Error>> {
+fn read(path: &Path) -> Result<Named, Box<dyn Error>> {
     suite::read_one(Path::new("cases"), path)
         .map_err(|problem| format!("{:?}", miette::Report::new(*problem)).into())
 }
@@ -20,8 +22,25 @@ fn read(path: &Path) -> Result<Named, Box<dyn std::error::Error>> {
 fn told(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Outcome {
     let mut report = Vec::new();
     write(&mut report)?;
-    Err(String::from_utf8_lossy(&report).into())
+    Err(Box::new(Report(String::from_utf8_lossy(&report).into())))
 }
+
+/// A report as an error: the harness shows errors in their debug form, which must stay readable.
+struct Report(String);
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{}", self.0)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Report {}
 
 /// The case holds on the simulated Pi, and two plays of it give the same bytes.
 fn sim(path: &Path) -> Outcome {
