@@ -3,6 +3,7 @@
 mod archives;
 mod costs;
 mod gate;
+mod nested;
 mod panics;
 mod terminal;
 mod typescript;

@@ -1,4 +1,6 @@
 //! The TypeScript of the package and of the recording extensions: its types against Pi's own, and its tests.
+//!
+//! One of the tests loads the addon that `pi-bench setup` built.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -24,7 +26,7 @@ fn beside_pi(pi: &RealPi) -> tempfile::TempDir {
             let path = file.path();
             if path
                 .extension()
-                .is_some_and(|end| end == "ts" || end == "json")
+                .is_some_and(|end| end == "ts" || end == "json" || end == "node")
             {
                 fs::copy(&path, to.join(file.file_name())).expect("copied");
             }
