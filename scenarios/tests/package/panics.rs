@@ -9,6 +9,7 @@ use std::process::Command;
 use futures::stream::{self, StreamExt as _};
 use scenarios::hosts::pi::play;
 use scenarios::setup::RealPi;
+use scenarios::suite;
 use scenarios::trace::{Event, Lane, Trace};
 
 use crate::gate::real_pi;
@@ -170,6 +171,49 @@ fn wrong(entry: &str, lacks: Lacks, trace: &Trace) -> Vec<String> {
         hold(told, "the model was not told");
     }
     wrong
+}
+
+/// The hook's cap on a call (H5), in milliseconds.
+const HOOK_MS: u64 = 5_000;
+
+#[test]
+fn f1_h4_a_panic_in_an_abort_leaves_the_hook_to_its_cap() {
+    let Some(pi) = real_pi() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let pi = RealPi {
+        package: package(&pi, folder.path()),
+        ..pi
+    };
+    let cases = suite::own_cases();
+    let named = suite::read_one(&cases, &cases.join("abort/hook-decides.toml")).expect("the case");
+    let mut case = named.case;
+    case.config
+        .env
+        .insert("GORTEX_PI_PANIC".into(), "cancel".into());
+    let trace = block_on(play("panic", &case, &pi)).expect("a play to its end");
+    let asked = seen(&trace, Lane::Hook, "ask")
+        .find(|event| event.payload["envelope"]["event"] == "tool_call")
+        .expect("the hook was asked");
+    let ended = seen(&trace, Lane::Host, "tool_execution_end")
+        .find(|event| event.payload["toolCallId"] == "c1")
+        .expect("the call ended");
+    // The hook was not ended by the abort, so the panic was reached; its cap ended it, so it cost nothing more.
+    let held = ended.t - asked.t;
+    assert!(
+        (HOOK_MS - 500..HOOK_MS + 5_000).contains(&held),
+        "{held} ms"
+    );
+    let closed = seen(&trace, Lane::Person, "closed").next().expect("an end");
+    assert_eq!(
+        (&closed.payload["exit"], &closed.payload["stderr"]),
+        (&0.into(), &"".into())
+    );
+    assert_eq!(closed.payload["leftovers"], serde_json::json!([]));
+    assert_eq!(
+        seen(&trace, Lane::Model, "request").count(),
+        case.model.len()
+    );
+    assert_eq!(seen(&trace, Lane::Host, "extension_error").count(), 0);
 }
 
 #[test]
