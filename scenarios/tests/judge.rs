@@ -68,6 +68,34 @@ fn a_handler_that_throws_is_told() {
     assert_eq!(told, ["1"]);
 }
 
+/// What Pi itself says of a replaced MCP support is let pass in such a case, and in no other.
+#[test]
+fn a_server_that_nobody_connects_and_a_warning_of_it_are_told() {
+    let reported = told(TWO_FILES, |events| {
+        let payload = json!({ "extensionPath": "<adapter>/index.ts", "event": "register_mcp_server", "error": "x" });
+        let mut event = events[0].clone();
+        (event.lane, event.event, event.payload) = (Lane::Host, "extension_error".into(), payload);
+        events.insert(1, event);
+    });
+    assert_eq!(reported, ["1"]);
+    let warned = told(TWO_FILES, |events| {
+        let warning = "Warning: Extension package \"builtin:mcp\": x\n";
+        find(events, Lane::Person, "closed", |_| true).payload["stderr"] = warning.into();
+    });
+    assert_eq!(warned, ["9"]);
+    assert_eq!(told("registration/mcp-replaced", |_| ()), [""; 0]);
+}
+
+/// An abort somewhere in a case excuses calls with Pi's text for it, and no silent ones.
+#[test]
+fn a_call_that_ended_without_a_text_is_told_beside_an_abort_too() {
+    let told = told("abort/hook-decides", |events| {
+        let ended = find(events, Lane::Host, "tool_execution_end", call("c1"));
+        ended.payload["result"]["content"] = json!([]);
+    });
+    assert_eq!(told, ["5"]);
+}
+
 #[test]
 fn a_call_without_an_end_and_one_with_two_messages_are_told() {
     let lost = told(TWO_FILES, |events| {

@@ -23,6 +23,14 @@ pub struct HostPart {
     pub extensions: Vec<OtherExtension>,
 }
 
+impl HostPart {
+    /// Whether an extension of the case stands in for Pi's own MCP support (pi-host.md 3.4).
+    pub fn replaces_mcp(&self) -> bool {
+        let commands = self.extensions.iter().flat_map(|other| &other.commands);
+        commands.into_iter().any(|command| command.name == "mcp")
+    }
+}
+
 /// Texts of Pi's `mcp.json` (pi-host.md 3.5). `<case>` in them stands for the folder of the play.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

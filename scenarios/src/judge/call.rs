@@ -176,6 +176,12 @@ fn decision(answer: &Value) -> Decision {
     }
 }
 
+/// Whether the person left while something may have been under way: then nothing more is heard of it (pi-host.md 4.9).
+pub fn person_left(trace: &Trace) -> bool {
+    let mut sent = trace.named(Lane::Person, "send");
+    sent.any(|event| event.payload["type"] == "quit")
+}
+
 /// The id of the call that an event is about.
 pub fn id_of(event: &Event) -> Option<&str> {
     event.payload["toolCallId"].as_str()

@@ -1,7 +1,7 @@
 //! Check 2: every call that the model made has exactly one result.
 
 use super::Failure;
-use super::call::id_of;
+use super::call::{id_of, person_left};
 use crate::trace::{Lane, Trace};
 
 /// Every call ended once, and gave one message to the model.
@@ -9,8 +9,7 @@ pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
     const CHECK: &str = "2 one result a call";
     let answers = trace.named(Lane::Model, "answer");
     let made = answers.flat_map(|event| event.payload["calls"].as_array().into_iter().flatten());
-    let mut sent = trace.named(Lane::Person, "send");
-    let left = sent.any(|event| event.payload["type"] == "quit");
+    let left = person_left(trace);
     let mut failures = Vec::new();
     for id in made.filter_map(|call| call["id"].as_str()) {
         let ended = trace
@@ -23,7 +22,6 @@ pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
         let messages = results
             .filter(|message| message["role"] == "toolResult" && message["toolCallId"] == id)
             .count();
-        // A person who leaves amid a run hears nothing more of it (pi-host.md 4.9).
         if left && ended == 0 && messages == 0 {
             continue;
         }

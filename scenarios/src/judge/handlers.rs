@@ -1,7 +1,7 @@
 //! Checks 1 and 5: no handler failed, and a call is stopped by what may stop it and by nothing else.
 
 use super::Failure;
-use super::call::{Call, Decision, text_of};
+use super::call::{Call, Decision, person_left, text_of};
 use crate::case::Case;
 use crate::trace::{Lane, Trace};
 
@@ -13,10 +13,13 @@ const ABORTED: &str = "Operation aborted";
 
 /// Check 1: no handler of ours, and no recorder, threw or rejected. A throw in `tool_call` is told by nobody (pi-host.md
 /// 2), but it stops the call: that is check 5's.
-pub fn none_failed(trace: &Trace) -> Vec<Failure> {
+pub fn none_failed(case: &Case, trace: &Trace) -> Vec<Failure> {
     let reported = trace.named(Lane::Host, "extension_error");
-    // Pi's own report of a server that nobody connects comes from no handler (pi-host.md 3.4).
-    let reported = reported.filter(|event| event.payload["event"] != "register_mcp_server");
+    // Where an extension of the case stands in for Pi's MCP support and connects nothing, Pi reports our server, and no
+    // handler failed (pi-host.md 3.4). Anywhere else that report means that we registered for nobody (R3).
+    let replaced = case.host.replaces_mcp();
+    let reported =
+        reported.filter(|event| !(replaced && event.payload["event"] == "register_mcp_server"));
     let reported = reported.filter(|event| {
         // Other extensions of a case are files of its own, and may fail.
         event.payload["extensionPath"]
@@ -42,10 +45,11 @@ pub fn stopped_only_by_a_decision(case: &Case, trace: &Trace) -> Vec<Failure> {
     for call in Call::all(trace) {
         let decision = call.decision();
         let ran = call.result("last").is_some();
-        let text = call
-            .end()
-            .map(|end| text_of(&end.payload["result"]))
-            .unwrap_or_default();
+        let text = match call.end() {
+            Some(end) => text_of(&end.payload["result"]),
+            None if !ran && person_left(trace) => continue,
+            None => String::new(),
+        };
         let what = match decision.block() {
             Some(_) if ran => format!("the hook blocked call {}, and it ran", call.id),
             Some(reason) if !ran && text == if reason.is_empty() { NO_REASON } else { reason } => {
@@ -66,15 +70,13 @@ pub fn stopped_only_by_a_decision(case: &Case, trace: &Trace) -> Vec<Failure> {
 
 /// Whether this is the text of a call that the person, or another extension of the case, stopped.
 fn stopped_by_others(case: &Case, trace: &Trace, text: &str) -> bool {
+    // A command of an extension is a prompt that begins with a slash; a reload is one.
     let interrupted = trace.named(Lane::Person, "send").any(|event| {
         event.payload["type"] != "prompt"
             || event.payload["message"]
                 .as_str()
-                .is_some_and(|m| m.starts_with('/'))
-    }) || case
-        .person
-        .iter()
-        .any(|step| !matches!(step.deed(), Some(crate::case::person::Deed::Prompt(_))));
+                .is_some_and(|message| message.starts_with('/'))
+    });
     let scripted = case
         .host
         .extensions
@@ -89,5 +91,5 @@ fn stopped_by_others(case: &Case, trace: &Trace, text: &str) -> bool {
                 || reason == Some(text)
                 || (handler.returns.is_some() && text == NO_REASON)
         });
-    scripted || (interrupted && (text == ABORTED || text.is_empty()))
+    scripted || (interrupted && text == ABORTED)
 }

@@ -48,7 +48,7 @@ impl Failure {
 /// Lists what does not hold; empty when all does.
 pub fn judge(case: &Case, trace: &Trace) -> Vec<Failure> {
     let checks = [
-        handlers::none_failed(trace),
+        handlers::none_failed(case, trace),
         calls::one_result_each(trace),
         told::each_report_once(trace),
         held::only_the_first_turn(trace),
@@ -56,7 +56,7 @@ pub fn judge(case: &Case, trace: &Trace) -> Vec<Failure> {
         diffs::every_diff_is_true(trace),
         texts::are_the_tools_own(case, trace),
         ends::nothing_lives(trace),
-        ends::nothing_was_written(trace),
+        ends::nothing_was_written(case, trace),
         script::was_followed(case, trace),
     ];
     checks
