@@ -36,7 +36,7 @@ pub mod exit {
     name = "pi-bench",
     version,
     args_conflicts_with_subcommands = true,
-    after_help = "Exit codes: 0 all held, 1 something did not hold, 2 the call or a file is wrong, 3 the host could not be had."
+    after_help = "Exit codes: 0 all held, 1 something did not hold, 2 the call or a file is wrong, 3 the host could not be had, 130 interrupted."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -118,21 +118,16 @@ enum HostName {
     Pi,
 }
 
+/// How cases are played, on whichever host.
 #[derive(Debug, Args)]
-struct RunOptions {
-    /// On which host.
-    #[arg(long, value_enum, default_value_t)]
-    host: HostName,
-    /// Which version of the real Pi.
-    #[arg(long, value_name = "V", default_value = setup::PINNED)]
-    pi_version: String,
+struct Playing {
     /// The seed of the simulated host's random choices.
     #[arg(long, value_name = "S", default_value_t = crate::hosts::sim::DEFAULT_SEED)]
     seed: u64,
     /// How many cases are played at once on the real Pi.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = jobs)]
     jobs: usize,
-    /// Writes each trace to a file in this folder, as JSON lines.
+    /// Writes each trace to a file of its own in this folder, as JSON lines.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     #[command(flatten)]
@@ -142,25 +137,26 @@ struct RunOptions {
 }
 
 #[derive(Debug, Args)]
+struct RunOptions {
+    /// On which host.
+    #[arg(long, value_enum, default_value_t)]
+    host: HostName,
+    /// Which version of the real Pi.
+    #[arg(long, value_name = "V", default_value = setup::PINNED)]
+    pi_version: String,
+    #[command(flatten)]
+    playing: Playing,
+}
+
+#[derive(Debug, Args)]
 struct Conform {
     /// Only cases whose name contains one of these.
     filter: Vec<String>,
     /// Which versions of the real Pi; may be given more than once.
     #[arg(long, value_name = "V", default_values_t = [setup::PINNED.to_owned()])]
     pi_version: Vec<String>,
-    /// The seed of the simulated host's random choices.
-    #[arg(long, value_name = "S", default_value_t = crate::hosts::sim::DEFAULT_SEED)]
-    seed: u64,
-    /// How many cases are played at once.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = jobs)]
-    jobs: usize,
-    /// Writes both traces of each case to files in this folder, as JSON lines.
-    #[arg(long, value_name = "DIR")]
-    traces: Option<PathBuf>,
     #[command(flatten)]
-    folder: Folder,
-    #[command(flatten)]
-    output: Output,
+    playing: Playing,
 }
 
 #[derive(Debug, Args)]

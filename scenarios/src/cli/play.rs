@@ -16,13 +16,13 @@ use crate::suite::{self, Conformed, Named, Played};
 use crate::trace::Trace;
 
 pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
-    let cases = super::choose(&options.folder, filter)?;
-    prepare(options.traces.as_deref())?;
+    let cases = super::choose(&options.playing.folder, filter)?;
+    prepare(options.playing.traces.as_deref())?;
     let played = match options.host {
-        HostName::Sim => on_sim(&cases, options.seed)?,
+        HostName::Sim => on_sim(&cases, options.playing.seed)?,
         HostName::Pi => {
             let pi = ready(&options.pi_version)?;
-            side_by_side(&cases, options.jobs, async |named| {
+            side_by_side(&cases, options.playing.jobs, async |named| {
                 match named.case.sim_only {
                     Some(_) => None,
                     None => Some(suite::play_on_pi(named, &pi).await),
@@ -31,7 +31,7 @@ pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
         }
     };
     let plays: Vec<(&Named, Option<Played>)> = cases.iter().zip(played).collect();
-    if let Some(folder) = &options.traces {
+    if let Some(folder) = &options.playing.traces {
         for (named, played) in &plays {
             save(folder, named, played.as_ref())?;
         }
@@ -43,7 +43,7 @@ pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
     };
     let summary = report::run::write(
         &mut io::stdout().lock(),
-        options.output.format,
+        options.playing.output.format,
         host,
         &plays,
     )?;
@@ -55,8 +55,8 @@ pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
 }
 
 pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
-    let cases = super::choose(&options.folder, &options.filter)?;
-    prepare(options.traces.as_deref())?;
+    let cases = super::choose(&options.playing.folder, &options.filter)?;
+    prepare(options.playing.traces.as_deref())?;
     let pis = options
         .pi_version
         .iter()
@@ -64,14 +64,14 @@ pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
         .collect::<Result<Vec<RealPi>, Stop>>()?;
     let mut columns = Vec::new();
     for pi in pis {
-        let outcomes = side_by_side(&cases, options.jobs, async |named| {
+        let outcomes = side_by_side(&cases, options.playing.jobs, async |named| {
             match named.case.sim_only {
                 Some(_) => None,
-                None => Some(suite::conform(named, &pi, options.seed).await),
+                None => Some(suite::conform(named, &pi, options.playing.seed).await),
             }
         })?;
         let outcomes: Vec<(&Named, Option<Conformed>)> = cases.iter().zip(outcomes).collect();
-        if let Some(folder) = &options.traces {
+        if let Some(folder) = &options.playing.traces {
             for (named, outcome) in &outcomes {
                 save(folder, named, outcome.as_ref().map(|outcome| &outcome.sim))?;
                 save(folder, named, outcome.as_ref().map(|outcome| &outcome.pi))?;
@@ -79,8 +79,11 @@ pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
         }
         columns.push((pi.version, outcomes));
     }
-    let summary =
-        report::conformance::write(&mut io::stdout().lock(), options.output.format, &columns)?;
+    let summary = report::conformance::write(
+        &mut io::stdout().lock(),
+        options.playing.output.format,
+        &columns,
+    )?;
     Ok(if summary.differences == 0 && summary.failed == 0 {
         exit::HELD
     } else {
