@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::clock::{Clock, Ids};
+use crate::codemode::{NoScripts, Scripts, WORKERS};
 use crate::connector::Connector;
 use crate::extension::{Extension, lock};
 use crate::mcp::ServerLauncher;
@@ -52,6 +53,10 @@ pub struct HostOptions {
     /// Whether sessions are kept, so that they have files and can be switched to. They are kept in memory; nothing is
     /// written.
     pub keep_sessions: bool,
+    /// Tools that a new session declares besides `read`, `bash`, `edit` and `write` (`defaultTools` with a `+`).
+    pub further_tools: Vec<String>,
+    /// Says what a `codemode` script does, since nothing here runs JavaScript.
+    pub scripts: Arc<dyn Scripts>,
     /// The seed of all ids.
     pub seed: u64,
     /// How long [`Host::close`] waits for handlers that never settle; the real Pi hangs or dies (pi-host.md 4.9).
@@ -76,6 +81,8 @@ impl HostOptions {
             connector: Connector::Builtin,
             project_trusted: false,
             keep_sessions: false,
+            further_tools: Vec::new(),
+            scripts: Arc::new(NoScripts),
             seed: 0,
             patience: Duration::from_secs(60),
         }
@@ -131,6 +138,7 @@ impl Host {
             stderr: Mutex::default(),
             servers_up: Mutex::default(),
             client_loaded: AtomicBool::new(false),
+            workers: Arc::new(Semaphore::new(WORKERS)),
         });
         let (end, ended) = watch::channel(None);
         let run = rpc::run(shared.clone(), commands, end);
@@ -201,6 +209,8 @@ pub(crate) struct Shared {
     stderr: Mutex<Vec<String>>,
     servers_up: Mutex<Vec<String>>,
     client_loaded: AtomicBool,
+    /// A permit for each script that may run at once, in whatever session.
+    pub(crate) workers: Arc<Semaphore>,
 }
 
 impl Shared {

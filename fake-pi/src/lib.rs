@@ -10,11 +10,12 @@
 //! Does not model: the text of Pi's own system prompt, `message_update`, a message that a `message_end` handler changes
 //! in place (one that it returns is followed), entries that a handler of `turn_end` or `agent_before_settle` asks to
 //! append (its wish to go on is followed), compaction, tree navigation, images for the model, models other than one
-//! chat-completions model, calls of `codemode` and `tool_search`, skills, prompt templates, dialogs, and what `pi`,
+//! chat-completions model, JavaScript (a `codemode` script does what [`codemode::Scripts`] says), skills, prompt templates, dialogs, and what `pi`,
 //! `ctx` and the RPC commands offer beyond what is here: there is no method for it, and such a command is unknown.
 
 mod agent;
 mod clock;
+pub mod codemode;
 mod connector;
 mod extension;
 mod host;
@@ -27,6 +28,7 @@ mod rpc;
 mod runtime;
 mod session;
 pub mod tool;
+mod tool_search;
 pub mod tools;
 
 pub use agent::system::SYSTEM_PROMPT;

@@ -7,6 +7,8 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+pub use crate::agent::nested::ToolSession;
+
 /// Where a tool shows: to the model, to scripts, or nowhere (pi-host.md 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
@@ -60,6 +62,8 @@ pub struct ToolRun {
     pub abort: CancellationToken,
     /// Takes partial results; each becomes a `tool_execution_update`.
     pub updates: UnboundedSender<Value>,
+    /// What the tool may do in its session: call other tools, and declare them.
+    pub session: ToolSession,
 }
 
 /// What a tool returned.
@@ -89,6 +93,12 @@ pub trait Tool: Send + Sync {
     /// (pi-host.md 12), and `constrainedSampling`, which only the transcript shows.
     fn registry_members(&self) -> Value {
         Value::Null
+    }
+
+    /// Whether it declares what scripts get of it: then that is its structured content, and its text otherwise
+    /// (pi-host.md 10). Of Pi's own tools `read` and `bash` do, and every tool of an MCP server does.
+    fn declares_output(&self) -> bool {
+        false
     }
 
     /// Runs it. The future is never dropped by the host: on abort `run.abort` fires and the tool decides how it ends.

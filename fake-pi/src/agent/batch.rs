@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::execute::{self, Finished};
+use super::execute::{self, Finished, emit_end, emit_start};
 use super::preflight::{self, Preparation};
 use crate::registry::tools::Entry;
 use crate::session::Session;
@@ -136,19 +136,4 @@ async fn together(
         messages,
         go_on: !finished.iter().all(|finished| finished.terminates),
     }
-}
-
-async fn emit_start(session: &Session, call: &Value) {
-    let event = json!({"type": "tool_execution_start", "toolCallId": call["id"], "toolName": call["name"],
-        "args": call["arguments"]});
-    session.emit_both(event).await;
-}
-
-async fn emit_end(session: &Session, finished: &Finished) {
-    let mut event = json!({"type": "tool_execution_end", "toolCallId": finished.call["id"],
-        "toolName": finished.call["name"], "result": finished.result(), "isError": finished.is_error});
-    if let Some(duration) = finished.duration_ms {
-        event["durationMs"] = duration.into();
-    }
-    session.emit_both(event).await;
 }

@@ -7,6 +7,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::nested::ToolSession;
 use super::preflight::Prepared;
 use super::respond::elapsed_ms;
 use crate::extension::Shared;
@@ -16,14 +17,14 @@ use crate::tool::{ToolOutput, ToolRun};
 
 /// A call with its result.
 #[derive(Debug, Clone)]
-pub(super) struct Finished {
-    pub(super) call: Value,
+pub(crate) struct Finished {
+    pub(crate) call: Value,
     content: Value,
     details: Option<Value>,
     structured: Option<Value>,
     /// `result.isError`, the tool's own word, which no handler changes.
     own_error: bool,
-    pub(super) is_error: bool,
+    pub(crate) is_error: bool,
     /// How long the tool ran; absent when it did not run.
     pub(super) duration_ms: Option<u64>,
     /// Whether this result ends the run, if all others of its batch do too.
@@ -75,7 +76,26 @@ impl Finished {
             message["durationMs"] = duration.into();
         }
         message["timestamp"] = session.host.clock.now_ms().into();
+        let id = self.call["id"].as_str().unwrap_or_default();
+        if let Some(calls) = session.nested_calls().take(id) {
+            message["nestedCalls"] = calls;
+        }
         message
+    }
+
+    /// The text of the result's text blocks.
+    pub(crate) fn text(&self) -> String {
+        let blocks = self.content.as_array().into_iter().flatten();
+        let texts = blocks.filter(|block| block["type"] == "text");
+        texts
+            .map(|block| block["text"].as_str().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// The structured content, as handlers left it.
+    pub(crate) fn structured(&self) -> Option<&Value> {
+        self.structured.as_ref()
     }
 }
 
@@ -93,6 +113,7 @@ pub(super) async fn run(
         cwd: session.host.options.cwd.clone(),
         abort: signal.clone(),
         updates,
+        session: ToolSession::of(session, &call),
     };
     let started = Instant::now();
     let mut execution = entry.tool.execute(run);
@@ -122,9 +143,36 @@ pub(super) async fn run(
     patched(session, finished, &input).await
 }
 
+/// `tool_execution_start`.
+pub(super) async fn emit_start(session: &Session, call: &Value) {
+    let mut event = json!({"type": "tool_execution_start", "toolCallId": call["id"], "toolName": call["name"],
+        "args": call["arguments"]});
+    name_parent(&mut event, call);
+    session.emit_both(event).await;
+}
+
+/// `tool_execution_end`.
+pub(super) async fn emit_end(session: &Session, finished: &Finished) {
+    let mut event = json!({"type": "tool_execution_end", "toolCallId": finished.call["id"],
+        "toolName": finished.call["name"], "result": finished.result(), "isError": finished.is_error});
+    if let Some(duration) = finished.duration_ms {
+        event["durationMs"] = duration.into();
+    }
+    name_parent(&mut event, &finished.call);
+    session.emit_both(event).await;
+}
+
+/// Events of a nested call say which call made it (pi-host.md 10).
+fn name_parent(event: &mut Value, call: &Value) {
+    if let Some(parent) = call.get("parentToolCallId") {
+        event["parentToolCallId"] = parent.clone();
+    }
+}
+
 async fn emit_update(session: &Session, call: &Value, partial: &Value) {
-    let event = json!({"type": "tool_execution_update", "toolCallId": call["id"], "toolName": call["name"],
+    let mut event = json!({"type": "tool_execution_update", "toolCallId": call["id"], "toolName": call["name"],
         "args": call["arguments"], "partialResult": partial});
+    name_parent(&mut event, call);
     session.emit_both(event).await;
 }
 
@@ -147,11 +195,9 @@ async fn patched(session: &Session, finished: Finished, input: &Shared) -> Finis
         structured: finished.structured.clone(),
         is_error: finished.is_error,
     };
-    let name = finished.call["name"].as_str().unwrap_or_default();
-    let id = finished.call["id"].as_str().unwrap_or_default();
     let patch = session
         .instance()
-        .emit_tool_result(name, id, input, &shared)
+        .emit_tool_result(&finished.call, input, &shared)
         .await;
     // The handlers hold the result's own objects, so a change in place counts without a patch.
     let mut finished = Finished {

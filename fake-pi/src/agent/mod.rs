@@ -4,6 +4,7 @@ mod arguments;
 mod batch;
 mod coerce;
 mod execute;
+pub(crate) mod nested;
 mod preflight;
 pub(crate) mod request;
 mod respond;
@@ -86,11 +87,7 @@ pub(crate) async fn run(
 /// one that is there already.
 fn declare_changes(session: &Session, messages: Vec<Value>) -> Vec<Value> {
     let declared = tools::declared(&session.messages());
-    let active: Vec<Value> = session
-        .tool_snapshot()
-        .iter()
-        .map(tools::Entry::declaration)
-        .collect();
+    let active = session.declarations();
     let Some((added, removed)) = tools::changes(&declared, &active) else {
         return messages;
     };

@@ -48,8 +48,7 @@ pub(super) async fn prepare(
         Ok(input) => Shared::new(input),
         Err(text) => return refuse(&text),
     };
-    let id = call["id"].as_str().unwrap_or_default();
-    let judged = match session.instance().emit_tool_call(name, id, &input).await {
+    let judged = match session.instance().emit_tool_call(call, &input).await {
         Ok(judged) => judged,
         Err(thrown) if thrown.is_error => return refuse(&thrown.message),
         Err(thrown) => {

@@ -145,7 +145,7 @@ impl Extension for Mcp {
             pi.on(
                 "tool_call",
                 handler(&manager, |manager, event, ctx| {
-                    Box::pin(async move { manager.wait_for_owner(&event, &ctx).await })
+                    Box::pin(async move { manager.wait_for_reached(&event, &ctx).await })
                 }),
             )?;
             pi.on(

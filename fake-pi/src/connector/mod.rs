@@ -1,4 +1,4 @@
-//! Pi's built-in extensions: the MCP support, which connects servers, and what is only there to be listed.
+//! Pi's built-in extensions: the MCP support, which connects servers, and one that is only there to be listed.
 //!
 //! | file | holds |
 //! |---|---|
@@ -10,12 +10,10 @@
 //! | `section` | the part of the prompt that lists servers |
 //! | `status` | what `/mcp` and the notices say |
 //! | `settings` | `mcp.json` |
-//! | `reaching` | `codemode` and `tool_search`, listed only |
 
 mod changes;
 mod link;
 mod manager;
-mod reaching;
 mod section;
 mod settings;
 mod status;
@@ -27,7 +25,6 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 pub(crate) use manager::Mcp;
-pub(crate) use reaching::reaching_tools;
 
 use crate::extension::{Extension, Thrown};
 use crate::instance::{Command, Pi};

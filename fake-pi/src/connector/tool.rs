@@ -67,6 +67,10 @@ impl Tool for ServerTool {
         self.members.clone()
     }
 
+    fn declares_output(&self) -> bool {
+        true
+    }
+
     fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
         let tool = self.clone();
         Box::pin(async move {

@@ -11,10 +11,59 @@ use super::manager::{Manager, Ready};
 use super::section::{self, SECTION};
 use crate::extension::{Event, lock};
 use crate::instance::Ctx;
-use crate::mcp::McpExposure;
+use crate::mcp::{McpExposure, naming};
+use crate::{codemode, tool_search};
 
 /// How long the first prompt waits for servers with declared tools (pi-host.md 4.5).
 const STARTUP_WAIT: Duration = Duration::from_secs(10);
+
+/// The globals by which a script looks for tools: it may then call any.
+const LOOKS_FOR_TOOLS: [&str; 4] = [
+    "searchTools",
+    "describeNamespace",
+    "describeTool",
+    "ALL_TOOLS",
+];
+
+/// The servers that a call may reach.
+enum Reached {
+    All,
+    /// The owner of one tool, if it has any.
+    One(Option<String>),
+    /// Those whose namespace stands in one of these words.
+    Named(Vec<String>),
+}
+
+impl Reached {
+    fn by_script(code: &str) -> Self {
+        let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let words = code.split(|character| !is_part(character));
+        let words: Vec<String> = words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
+        if words
+            .iter()
+            .any(|word| LOOKS_FOR_TOOLS.contains(&word.as_str()))
+        {
+            Self::All
+        } else {
+            Self::Named(words)
+        }
+    }
+
+    fn includes(&self, server: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(owner) => owner.as_deref() == Some(server),
+            Self::Named(words) => {
+                let namespace = naming::namespace(server);
+                words.iter().any(|word| word.contains(&namespace))
+            }
+        }
+    }
+}
+
 impl Manager {
     /// Holds the first prompt for servers whose tools are to be declared in it.
     pub(super) async fn wait_for_direct(&self, ctx: &Ctx) {
@@ -61,33 +110,48 @@ impl Manager {
         });
     }
 
-    /// Holds a call to a server that is just being connected, until it is or the run is aborted.
-    pub(super) async fn wait_for_owner(&self, event: &Event, ctx: &Ctx) {
+    /// Holds a call that may reach servers which are just being connected, until they are or the run is aborted: a call
+    /// of a server's own tool, a script that names servers or looks for tools, and a search.
+    pub(super) async fn wait_for_reached(&self, event: &Event, ctx: &Ctx) {
         let called = event.get("toolName").unwrap_or_default();
-        let owner = {
-            let inner = lock(&self.inner);
-            let mut tools = inner.tools.values().flatten();
-            tools
-                .find(|tool| called == tool.name())
-                .map(|tool| tool.server().to_owned())
+        let reached = match called.as_str().unwrap_or_default() {
+            codemode::NAME => {
+                let input = event.get("input").unwrap_or_default();
+                Reached::by_script(input["code"].as_str().unwrap_or_default())
+            }
+            tool_search::NAME => Reached::All,
+            tool => Reached::One(self.owner(tool)),
         };
         let abort = ctx.signal().ok().flatten().unwrap_or_default();
         // A server that is connected anew while the call waits is waited for too.
-        let mut seen: Option<Ready> = None;
-        while let Some(ready) = owner
-            .as_deref()
-            .and_then(|name| self.server(name))
-            .and_then(|server| server.ready())
-        {
-            if abort.is_cancelled() || seen.as_ref().is_some_and(|known| known.ptr_eq(&ready)) {
+        let mut seen: Vec<Ready> = Vec::new();
+        loop {
+            let ready: Vec<Ready> = {
+                let inner = lock(&self.inner);
+                let servers = inner.servers.iter().filter(|server| {
+                    server.config.enabled && reached.includes(&server.config.name)
+                });
+                servers.filter_map(|server| server.ready()).collect()
+            };
+            let is_known = |one: &Ready| seen.iter().any(|known| known.ptr_eq(one));
+            if abort.is_cancelled() || ready.iter().all(is_known) {
                 return;
             }
             tokio::select! {
                 biased;
                 () = abort.cancelled() => return,
-                () = ready.clone() => seen = Some(ready),
+                _ = join_all(ready.clone()) => seen = ready,
             }
         }
+    }
+
+    /// The server that offers a tool.
+    fn owner(&self, tool: &str) -> Option<String> {
+        let inner = lock(&self.inner);
+        let mut tools = inner.tools.values().flatten();
+        tools
+            .find(|known| known.name() == tool)
+            .map(|known| known.server().to_owned())
     }
 
     /// Declares the tool through which undeclared ones are reached, or says once that nothing reaches them.
@@ -111,7 +175,10 @@ impl Manager {
             return;
         };
         let before = active.len();
-        for (needed, name) in [(by_script && auto, "codemode"), (by_search, "tool_search")] {
+        for (needed, name) in [
+            (by_script && auto, codemode::NAME),
+            (by_search, tool_search::NAME),
+        ] {
             if needed && !active.iter().any(|known| known == name) {
                 active.push(name.to_owned());
             }
@@ -122,7 +189,7 @@ impl Manager {
         }
         if active
             .iter()
-            .any(|name| name == "codemode" || name == "tool_search")
+            .any(|name| name == codemode::NAME || name == tool_search::NAME)
         {
             return;
         }

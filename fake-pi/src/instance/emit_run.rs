@@ -44,6 +44,15 @@ pub(crate) enum Judged {
     Handled,
 }
 
+/// The members that tell which call an event is about, and which one made it.
+fn about(kind: &str, call: &Value) -> Value {
+    let mut event = json!({"type": kind, "toolName": call["name"], "toolCallId": call["id"]});
+    if let Some(parent) = call.get("parentToolCallId") {
+        event["parentToolCallId"] = parent.clone();
+    }
+    event
+}
+
 impl Instance {
     /// Runs a prompt through the `input` handlers; transformations chain, `handled` ends it.
     pub(crate) async fn emit_input(
@@ -123,11 +132,10 @@ impl Instance {
     /// What a handler threw: it blocks the call, and nothing is reported (pi-host.md 2).
     pub(crate) async fn emit_tool_call(
         &self,
-        name: &str,
-        id: &str,
+        call: &Value,
         input: &Shared,
     ) -> Result<Option<Value>, Thrown> {
-        let event = Event::new(json!({"type": "tool_call", "toolName": name, "toolCallId": id}));
+        let event = Event::new(about("tool_call", call));
         event.share("input", input);
         let mut last = None;
         for (_, handler) in self.snapshot("tool_call") {
@@ -146,12 +154,11 @@ impl Instance {
     /// Runs `tool_result` over an executed call's result.
     pub(crate) async fn emit_tool_result(
         &self,
-        name: &str,
-        id: &str,
+        call: &Value,
         input: &Shared,
         result: &SharedResult,
     ) -> Option<Patch> {
-        let event = Event::new(json!({"type": "tool_result", "toolName": name, "toolCallId": id}));
+        let event = Event::new(about("tool_result", call));
         event.share("input", input);
         event.share("content", &result.content);
         if let Some(details) = &result.details {

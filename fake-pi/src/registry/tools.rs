@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::codemode;
 use crate::tool::{Exposure, Tool, ToolDefinition};
 
 /// The tools that a new session declares (pi-host.md 12).
@@ -33,7 +34,7 @@ impl Entry {
     }
 
     /// The tool as the transcript declares it.
-    pub(crate) fn declaration(&self) -> Value {
+    fn declaration(&self) -> Value {
         let mut declaration = self.described();
         if let Some(wish) = self.tool.registry_members().get("constrainedSampling") {
             declaration["constrainedSampling"] = wish.clone();
@@ -174,6 +175,32 @@ impl ToolRegistry {
             .filter_map(|name| self.entry(name))
             .cloned()
             .collect()
+    }
+
+    /// The tools that other tools may call: the declared ones and those that are loaded on demand, but none that is for
+    /// the model only (pi-host.md 10).
+    pub(crate) fn callable(&self) -> Vec<Entry> {
+        let callable = |entry: &&Entry| match entry.definition.exposure {
+            Exposure::Direct => self.active.contains(&entry.definition.name),
+            Exposure::Deferred => true,
+            Exposure::Hidden | Exposure::ModelOnly => false,
+        };
+        self.entries.iter().filter(callable).cloned().collect()
+    }
+
+    /// The declared tools as the transcript has them. While scripts can be run, each says how they call it.
+    pub(crate) fn declarations(&self) -> Vec<Value> {
+        let scripts = self.active.iter().any(|name| name == codemode::NAME);
+        let declaration = |entry: &Entry| {
+            let mut declaration = entry.declaration();
+            if scripts && entry.definition.exposure != Exposure::ModelOnly {
+                let output = entry.tool.registry_members()["outputSchema"].clone();
+                let described = codemode::described(&entry.definition, &output);
+                declaration["description"] = described.into();
+            }
+            declaration
+        };
+        self.active().iter().map(declaration).collect()
     }
 
     /// All tools as `getAllTools()` lists them.

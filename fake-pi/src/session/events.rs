@@ -114,6 +114,7 @@ impl Session {
 
     /// `agent_end`, with the messages that are new in this run.
     pub(crate) async fn emit_agent_end(&self, messages: &[Value]) {
+        self.nested_calls().clear();
         if self.is_disposed() {
             return;
         }

@@ -21,11 +21,13 @@ pub(crate) use queue::Queue;
 
 use self::history::History;
 use self::run::RunPrompt;
+use crate::agent::nested::record::NestedCalls;
+use crate::codemode::Codemode;
 use crate::extension::lock;
 use crate::host::Shared;
 use crate::instance::Instance;
 use crate::registry::tools::{self, DEFAULT_ACTIVE, Entry, ToolRegistry};
-use crate::tool::Exposure;
+use crate::tool::{Exposure, Tool};
 
 /// Something that waits until the `agent_settled` handlers are through.
 enum Deferred {
@@ -68,6 +70,9 @@ pub(crate) struct Session {
     state: Mutex<State>,
     tools: Mutex<ToolRegistry>,
     own_tools: Vec<Entry>,
+    nested: Mutex<NestedCalls>,
+    /// Held by a nested call whose tool runs alone.
+    alone: tokio::sync::Mutex<()>,
     instance: Mutex<Arc<Instance>>,
     /// Whether a client sees the session's events.
     subscribed: AtomicBool,
@@ -88,6 +93,8 @@ impl Session {
             }),
             tools: Mutex::default(),
             own_tools,
+            nested: Mutex::default(),
+            alone: tokio::sync::Mutex::default(),
             instance: Mutex::new(instance.clone()),
             subscribed: AtomicBool::new(false),
             disposed: AtomicBool::new(false),
@@ -101,12 +108,9 @@ impl Session {
             session.append("thinking_level_change", json!({"thinkingLevel": "off"}));
         }
         instance.bind(&session);
-        session.load_tools(
-            DEFAULT_ACTIVE
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect(),
-        );
+        let further = host.options.further_tools.iter().map(String::as_str);
+        let active = DEFAULT_ACTIVE.into_iter().chain(further);
+        session.load_tools(active.map(str::to_owned).collect());
         session.restore_tools();
         session
     }
@@ -293,6 +297,26 @@ impl Session {
         lock(&self.tools).active()
     }
 
+    /// The declared tools as the transcript has them.
+    pub(crate) fn declarations(&self) -> Vec<Value> {
+        lock(&self.tools).declarations()
+    }
+
+    /// The tools that other tools may call.
+    pub(crate) fn callable_tools(&self) -> Vec<Entry> {
+        lock(&self.tools).callable()
+    }
+
+    /// The calls that the run's calls made.
+    pub(crate) fn nested_calls(&self) -> std::sync::MutexGuard<'_, NestedCalls> {
+        lock(&self.nested)
+    }
+
+    /// What a nested call of a tool that runs alone waits for.
+    pub(crate) fn runs_alone(&self) -> &tokio::sync::Mutex<()> {
+        &self.alone
+    }
+
     pub(crate) fn set_active_tools(&self, names: &[String]) {
         lock(&self.tools).choose(names);
     }
@@ -350,7 +374,10 @@ fn own_tools(host: &Arc<Shared>) -> Vec<Entry> {
         home: host.options.home.clone(),
         temp_dir: host.options.temp_dir.clone(),
     });
-    let reaching = crate::connector::reaching_tools();
+    let reaching: [Arc<dyn Tool>; 2] = [
+        Arc::new(Codemode::new(host)),
+        Arc::new(crate::tool_search::ToolSearch),
+    ];
     files
         .into_iter()
         .chain(reaching)

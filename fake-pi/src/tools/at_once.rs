@@ -12,6 +12,8 @@ pub(super) struct AtOnce<S> {
     pub(super) members: Value,
     pub(super) setting: S,
     pub(super) work: fn(&ToolRun, &S) -> Result<ToolOutput, ToolError>,
+    /// See [`Tool::declares_output`].
+    pub(super) declares_output: bool,
 }
 
 impl<S: Clone + Send + Sync + 'static> Tool for AtOnce<S> {
@@ -21,6 +23,10 @@ impl<S: Clone + Send + Sync + 'static> Tool for AtOnce<S> {
 
     fn registry_members(&self) -> Value {
         self.members.clone()
+    }
+
+    fn declares_output(&self) -> bool {
+        self.declares_output
     }
 
     fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {

@@ -35,6 +35,10 @@ impl Tool for Bash {
         declare::members(1)
     }
 
+    fn declares_output(&self) -> bool {
+        true
+    }
+
     fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
         let folders = self.0.clone();
         Box::pin(async move { execute(run, folders).await })

@@ -22,6 +22,7 @@ pub(super) fn tool(folders: Folders) -> impl Tool {
         members: declare::members(2),
         setting: folders,
         work: execute,
+        declares_output: false,
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn tool(searching: Searching) -> impl Tool {
         members: Value::Null,
         setting: searching,
         work: execute,
+        declares_output: false,
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn tool(folders: Folders) -> impl Tool {
         members: Value::Null,
         setting: folders,
         work: execute,
+        declares_output: false,
     }
 }
 

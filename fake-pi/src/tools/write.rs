@@ -14,6 +14,7 @@ pub(super) fn tool(folders: Folders) -> impl Tool {
         members: declare::members(1),
         setting: folders,
         work: execute,
+        declares_output: false,
     }
 }
 

@@ -15,6 +15,9 @@ pub struct HostPart {
     /// Whether the project's own files are trusted (`--approve`).
     #[serde(default)]
     pub trusted: bool,
+    /// Tools of Pi that each session declares besides `read`, `bash`, `edit` and `write`, such as `codemode`.
+    #[serde(default)]
+    pub tools: Vec<String>,
     /// Pi's own files of servers.
     #[serde(default)]
     pub mcp_json: McpJson,

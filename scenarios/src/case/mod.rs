@@ -11,6 +11,8 @@ pub mod model;
 mod names;
 pub mod person;
 pub mod problem;
+pub mod script;
+mod scripts;
 pub mod validate;
 
 use std::collections::BTreeMap;

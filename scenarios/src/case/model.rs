@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::script::ScriptStep;
+
 /// The answer to one request; answers are taken in order. A request beyond the last answer fails the case.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,4 +32,7 @@ pub struct Call {
     /// The arguments.
     #[serde(default)]
     pub args: Map<String, Value>,
+    /// In the place of arguments: the script of a call of `codemode`, step by step. The model writes it as JavaScript.
+    #[serde(default)]
+    pub script: Vec<ScriptStep>,
 }

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use serde_json::Value;
 
 use super::person::Deed;
-use super::{Case, names};
+use super::{Case, names, scripts};
 use crate::rules;
 
 /// The longest time that a case may name, in milliseconds: ten minutes, the longest that any wait of Pi or of the
@@ -30,6 +30,8 @@ pub fn faults(case: &Case) -> Vec<Fault> {
     covers(case, &mut faults);
     steps(case, &mut faults);
     calls(case, &mut faults);
+    scripts::faults(case, &mut faults);
+    tools(case, &mut faults);
     files(case, &mut faults);
     config(case, &mut faults);
     extensions(case, &mut faults);
@@ -38,7 +40,7 @@ pub fn faults(case: &Case) -> Vec<Fault> {
     faults
 }
 
-fn fault(near: &[&str], what: impl Into<String>, help: impl Into<String>) -> Fault {
+pub(super) fn fault(near: &[&str], what: impl Into<String>, help: impl Into<String>) -> Fault {
     Fault {
         near: near.iter().map(|&text| text.to_owned()).collect(),
         what: what.into(),
@@ -124,6 +126,27 @@ fn calls(case: &Case, faults: &mut Vec<Fault>) {
                 "give each call of the case an id of its own",
             ));
         }
+    }
+}
+
+/// Tools of Pi that a session does not declare by itself.
+const FURTHER_TOOLS: [&str; 6] = [
+    "codemode",
+    "tool_search",
+    "grep",
+    "find",
+    "ls",
+    "powershell",
+];
+
+fn tools(case: &Case, faults: &mut Vec<Fault>) {
+    let known = |name: &&String| FURTHER_TOOLS.contains(&name.as_str());
+    if let Some(name) = case.host.tools.iter().find(|name| !known(name)) {
+        faults.push(fault(
+            &["tools", name],
+            format!("`{name}` is no tool that Pi has and does not declare by itself"),
+            super::load::nearest(name, &FURTHER_TOOLS),
+        ));
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::case::Case;
@@ -65,6 +65,11 @@ impl CaseFolder {
             if let Some(text) = text {
                 write(&path, &folder.filled(text))?;
             }
+        }
+        if !case.host.tools.is_empty() {
+            let tools = case.host.tools.iter().map(|name| format!("+{name}"));
+            let settings = json!({ "defaultTools": tools.collect::<Vec<_>>() });
+            write(&folder.agent().join("settings.json"), &settings.to_string())?;
         }
         match gortex {
             Some(program) => symlink(program, folder.gortex())?,

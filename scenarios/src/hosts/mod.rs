@@ -4,6 +4,7 @@ pub mod folder;
 pub mod model;
 pub mod person;
 pub mod pi;
+mod script;
 pub mod sim;
 
 use std::fs::File;

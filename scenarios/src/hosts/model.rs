@@ -6,6 +6,7 @@ use std::time::Duration;
 use fake_pi::{ModelReply, ToolCall};
 use serde_json::{Value, json};
 
+use super::script;
 use crate::case::Answer;
 use crate::trace::recorder::Recorder;
 use crate::trace::{Lane, normal};
@@ -53,14 +54,14 @@ impl ScriptedModel {
             "answer",
             json!({
                 "say": answer.say,
-                "calls": answer.calls.iter().map(|call| json!({ "id": call.id, "tool": call.tool, "args": call.args }))
+                "calls": answer.calls.iter().map(|call| json!({ "id": call.id, "tool": call.tool, "args": script::arguments(call) }))
                     .collect::<Vec<_>>(),
             }),
         );
         let calls: Vec<ToolCall> = answer
             .calls
             .iter()
-            .map(|call| ToolCall::new(&call.id, &call.tool, Value::Object(call.args.clone())))
+            .map(|call| ToolCall::new(&call.id, &call.tool, script::arguments(call)))
             .collect();
         let mut reply = if calls.is_empty() {
             ModelReply::default()

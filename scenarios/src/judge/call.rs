@@ -66,6 +66,29 @@ impl<'a> Call<'a> {
             .collect()
     }
 
+    /// The call that made it, when a script did.
+    pub fn parent(&self) -> Option<&'a str> {
+        self.preflight.payload["parentToolCallId"].as_str()
+    }
+
+    /// Whether the script that made it had ended when it did: then it was cancelled.
+    pub fn outlived_its_script(&self) -> bool {
+        let ends = self.trace.named(Lane::Host, "tool_execution_end");
+        let mut ends = ends.filter_map(id_of);
+        self.parent()
+            .is_some_and(|script| ends.find(|id| *id == script || *id == self.id) == Some(script))
+    }
+
+    /// When the hook's answer about it came, as a place in the trace.
+    pub fn answered(&self) -> Option<usize> {
+        let cause = format!("call {}", self.id);
+        self.trace.events.iter().position(|event| {
+            event.lane == Lane::Hook
+                && event.event == "answer"
+                && event.cause.as_deref() == Some(&cause)
+        })
+    }
+
     /// The tool's name.
     pub fn tool(&self) -> &'a str {
         self.preflight.payload["toolName"]

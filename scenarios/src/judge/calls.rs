@@ -1,4 +1,4 @@
-//! Check 2: every call that the model made has exactly one result.
+//! Check 2: every call that the model made has exactly one result, and every call that a script made one end.
 
 use super::Failure;
 use super::call::{id_of, person_left};
@@ -35,6 +35,19 @@ pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
             failures.push(Failure::new(
                 CHECK,
                 format!("call {id} gave {messages} result messages"),
+            ));
+        }
+    }
+    // Calls that a script makes give no message, but each ends once too.
+    let started = trace.named(Lane::Host, "tool_execution_start");
+    let nested = started.filter(|event| event.payload.get("parentToolCallId").is_some());
+    for id in nested.filter_map(id_of) {
+        let ends = trace.named(Lane::Host, "tool_execution_end");
+        let ended = ends.filter(|event| id_of(event) == Some(id)).count();
+        if ended != 1 && !(left && ended == 0) {
+            failures.push(Failure::new(
+                CHECK,
+                format!("call {id} of a script ended {ended} times"),
             ));
         }
     }

@@ -55,7 +55,11 @@ pub fn stopped_only_by_a_decision(case: &Case, trace: &Trace) -> Vec<Failure> {
             Some(reason) if !ran && text == if reason.is_empty() { NO_REASON } else { reason } => {
                 continue;
             }
-            _ if ran || decision == Decision::Unknown || stopped_by_others(case, trace, &text) => {
+            _ if ran
+                || decision == Decision::Unknown
+                || stopped_by_others(case, trace, &text)
+                || (text == ABORTED && call.outlived_its_script()) =>
+            {
                 continue;
             }
             _ => format!(

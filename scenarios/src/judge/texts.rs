@@ -19,12 +19,13 @@ const UNCUT: usize = 20_480;
 pub fn are_the_tools_own(case: &Case, trace: &Trace) -> Vec<Failure> {
     let mut answers = Answers::of(trace);
     let mut failures = Vec::new();
-    for call in Call::all(trace) {
+    let calls = Call::all(trace);
+    for call in &calls {
         let (Some(first), Some(last)) = (call.result("first"), call.result("last")) else {
             continue;
         };
         let mut tell = |what: String| failures.push(Failure::new(CHECK, what).at(trace, last));
-        if let Some(said) = answers.take(&call, &first.payload["input"])
+        if let Some(said) = answers.take(call, &first.payload["input"])
             && said.len() <= UNCUT
             && said != text_of(&first.payload)
         {
@@ -35,7 +36,7 @@ pub fn are_the_tools_own(case: &Case, trace: &Trace) -> Vec<Failure> {
             ));
         }
         if !others_patch(case)
-            && let Some(what) = changed(&call, first, last)
+            && let Some(what) = changed(call, &calls, first, last)
         {
             tell(what);
         }
@@ -54,13 +55,13 @@ pub fn are_the_tools_own(case: &Case, trace: &Trace) -> Vec<Failure> {
 }
 
 /// What the adapter changed besides adding guidance and diffs.
-fn changed(call: &Call<'_>, first: &Event, last: &Event) -> Option<String> {
+fn changed(call: &Call<'_>, all: &[Call<'_>], first: &Event, last: &Event) -> Option<String> {
     let (before, after) = (&first.payload, &last.payload);
     let blocks = |payload: &Value| payload["content"].as_array().cloned().unwrap_or_default();
     let (own, shown) = (blocks(before), blocks(after));
     let rest = shown.strip_prefix(own.as_slice());
-    let decision = call.decision();
-    let right = match (rest, decision.guidance()) {
+    let guidance = guidance(call, all);
+    let right = match (rest, &guidance) {
         (Some([]), None) => true,
         (Some([block]), Some(guidance)) => block["text"]
             .as_str()
@@ -69,8 +70,7 @@ fn changed(call: &Call<'_>, first: &Event, last: &Event) -> Option<String> {
     };
     if !right {
         return Some(format!(
-            "{shown:?} stands in place of {own:?} and the guidance {:?} of call {}",
-            decision.guidance(),
+            "{shown:?} stands in place of {own:?} and the guidance {guidance:?} of call {}",
             call.id
         ));
     }
@@ -87,6 +87,27 @@ fn changed(call: &Call<'_>, first: &Event, last: &Event) -> Option<String> {
         .filter(|(name, _)| !ours.contains(&name.as_str()))
         .find(|(name, value)| after["details"].get(name) != Some(value));
     lost.map(|(name, _)| format!("`details.{name}` of call {} was changed", call.id))
+}
+
+/// What has to stand behind a call's result: the guidance on it and, as the model never reads the result of a call that
+/// a script makes, on the calls that it made, in the order in which it was given (H6). One that was blocked gives none.
+fn guidance(call: &Call<'_>, all: &[Call<'_>]) -> Option<String> {
+    if call.parent().is_some() {
+        return None;
+    }
+    let about = |other: &&Call<'_>| other.id == call.id || other.parent() == Some(call.id);
+    let mut given: Vec<_> = all
+        .iter()
+        .filter(about)
+        .filter_map(|other| {
+            let decision = other.decision();
+            let text = decision.guidance().filter(|_| decision.block().is_none())?;
+            Some((other.answered(), text.trim().to_owned()))
+        })
+        .collect();
+    given.sort_by_key(|(answered, _)| *answered);
+    let texts: Vec<String> = given.into_iter().map(|(_, text)| text).collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
 /// Whether another extension of the case patches results too: then what stands between the recorders is not all ours.

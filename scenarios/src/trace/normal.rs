@@ -6,10 +6,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Lane;
+use super::{Lane, varying};
 
 /// Stands for a duration: that there is one matters (only a call that ran has it, pi-host.md 1.4), how long does not.
-const DURATION: &str = "<ms>";
+pub(super) const DURATION: &str = "<ms>";
 
 /// Turns an RPC record of Pi into the event that the trace keeps.
 ///
@@ -52,9 +52,14 @@ pub fn rpc_record(record: &Value) -> Option<(Lane, String, Value)> {
         _ => Some((
             Lane::Host,
             kind.into(),
-            timeless(&without(record, &["type"])),
+            varying::call_event(&timeless(&without(record, &["type"]))),
         )),
     }
+}
+
+/// An event as a recording extension saw it.
+pub fn extension_event(payload: &Value) -> Value {
+    varying::call_event(payload)
 }
 
 /// A command's response: whether it was taken, and how. The data of a query is the reader's, not the trace's.
@@ -98,7 +103,7 @@ pub fn message(message: &Value) -> Value {
         kept.as_object_mut()
             .map(|members| members.remove("durationMs"));
     }
-    timeless(&kept)
+    varying::message(&timeless(&kept))
 }
 
 /// The entries of a session. Ids differ from run to run, so each entry names its parent by its place, from 1; times are
@@ -133,7 +138,7 @@ pub fn model_request(body: &Value) -> Value {
             if is_system(message) {
                 json!({ "role": "system", "content": "<system>" })
             } else {
-                message.clone()
+                varying::read(message)
             }
         })
         .collect();

@@ -3,7 +3,6 @@
 mod archives;
 mod costs;
 mod gate;
-mod nested;
 mod panics;
 mod terminal;
 mod typescript;

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::super::{SearchPrograms, ToolOptions, builtin_with, prepare};
-use crate::tool::{ToolError, ToolOutput, ToolRun};
+use crate::tool::{ToolError, ToolOutput, ToolRun, ToolSession};
 
 /// A session's folder and another for output files.
 pub(super) struct Bench {
@@ -81,6 +81,7 @@ impl Bench {
             cwd: self.path().to_owned(),
             abort,
             updates,
+            session: ToolSession::default(),
         };
         (found.execute(run), receiver)
     }

@@ -10,7 +10,7 @@ mod tail;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::process::Command;
 
 use self::endpoint::Endpoint;
@@ -23,7 +23,7 @@ use crate::case::host::Place;
 use crate::case::{Case, Connector};
 use crate::setup::RealPi;
 use crate::trace::recorder::Recorder;
-use crate::trace::{Header, Lane, Trace};
+use crate::trace::{Header, Lane, Trace, normal};
 
 /// Plays a case on the real Pi.
 ///
@@ -211,10 +211,10 @@ fn follow_events(path: PathBuf, recorder: Recorder) -> Tail {
             Lane::Extension
         };
         let event = value["event"].as_str().unwrap_or_default().to_owned();
-        recorder.record(
-            lane,
-            &event,
-            value.get("payload").cloned().unwrap_or(Value::Null),
-        );
+        let payload = match lane {
+            Lane::Extension => normal::extension_event(&value["payload"]),
+            _ => value["payload"].clone(),
+        };
+        recorder.record(lane, &event, payload);
     })
 }

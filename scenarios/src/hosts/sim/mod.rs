@@ -20,6 +20,7 @@ use self::ours::Ours;
 use super::folder::CaseFolder;
 use super::model::ScriptedModel;
 use super::person::Line;
+use super::script::CaseScripts;
 use super::{PlayProblem, Unfinished, person};
 use crate::case::host::Place;
 use crate::case::{Case, Connector};
@@ -151,6 +152,8 @@ fn options(
     options.extensions = extensions;
     options.model_id = "scripted".into();
     options.provider = "bench".into();
+    options.further_tools.clone_from(&case.host.tools);
+    options.scripts = Arc::new(CaseScripts::of(&case.model));
     options.keep_sessions = true;
     options.project_trusted = case.host.trusted;
     options.variables = environment.vars;

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 use crate::case::OtherExtension;
 use crate::case::host::Deeds;
 use crate::hosts::folder::CaseFolder;
-use crate::trace::Lane;
 use crate::trace::recorder::Recorder;
+use crate::trace::{Lane, normal};
 
 /// Which events and members a recorder keeps: the file that `record.ts` reads too.
 #[derive(Debug, Deserialize)]
@@ -84,7 +84,8 @@ fn record(pi: &Pi, by: By, recorder: &Recorder) -> Result<(), Thrown> {
                         .filter_map(|member| Some((member.clone(), event.get(member)?))),
                 )
                 .collect();
-            recorder.record(Lane::Extension, &kind, Value::Object(payload));
+            let payload = normal::extension_event(&Value::Object(payload));
+            recorder.record(Lane::Extension, &kind, payload);
             snapshot(by, &kind, &event, &ctx, &writers, &recorder);
             Box::pin(std::future::ready(Ok(Value::Null)))
         });
