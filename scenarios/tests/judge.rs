@@ -110,6 +110,57 @@ fn a_call_without_an_end_and_one_with_two_messages_are_told() {
 }
 
 #[test]
+fn a_call_of_a_script_without_an_end_is_told() {
+    let lost = told("codemode/guidance", |events| {
+        let ended = |event: &Event| event.event == "tool_execution_end";
+        events.retain(|event| !(ended(event) && call("c1/1")(&event.payload)));
+    });
+    assert_eq!(lost, ["2"]);
+}
+
+/// A call that outlived its script was cancelled with it, and no other one was.
+#[test]
+fn a_call_of_a_script_that_was_stopped_before_the_script_ended_is_told() {
+    let told = told("codemode/cut-off", |events| {
+        let ended =
+            |event: &Event, id| event.event == "tool_execution_end" && call(id)(&event.payload);
+        let late = events.iter().position(|event| ended(event, "c1/1"));
+        let late = events.remove(late.expect("the call's end"));
+        let script = events.iter().position(|event| ended(event, "c1"));
+        events.insert(script.expect("the script's end"), late);
+    });
+    assert_eq!(told, ["5"]);
+}
+
+/// The model never reads the result of a call that a script made (H6).
+#[test]
+fn guidance_on_a_scripts_call_that_stands_elsewhere_or_in_another_order_is_told() {
+    let kept = told("codemode/guidance", |events| {
+        let result = find(events, Lane::Extension, "tool_result", left("c1/1"));
+        let content = result.payload["content"].as_array_mut().expect("content");
+        content.push(json!({ "type": "text", "text": "GUIDE search" }));
+    });
+    assert_eq!(kept, ["7"]);
+    let turned = told("codemode/guidance", |events| {
+        for (lane, name) in [
+            (Lane::Extension, "tool_result"),
+            (Lane::Host, "message_end"),
+        ] {
+            let about = |event: &&mut Event| event.lane == lane && event.event == name;
+            for event in events.iter_mut().filter(about) {
+                let text = event.payload.to_string();
+                let turned = text.replace(
+                    "GUIDE search\\n\\nGUIDE read",
+                    "GUIDE read\\n\\nGUIDE search",
+                );
+                event.payload = serde_json::from_str(&turned).expect("a payload");
+            }
+        }
+    });
+    assert_eq!(turned, ["7"]);
+}
+
+#[test]
 fn a_briefing_that_stands_twice_is_told() {
     let told = told(TWO_FILES, |events| {
         let history = find(events, Lane::Host, "history", |_| true);
