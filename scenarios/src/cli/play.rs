@@ -57,11 +57,7 @@ pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
 pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
     let cases = super::choose(&options.playing.folder, &options.filter)?;
     prepare(options.playing.traces.as_deref())?;
-    let pis = options
-        .pi_version
-        .iter()
-        .map(|version| ready(version))
-        .collect::<Result<Vec<RealPi>, Stop>>()?;
+    let pis = setup::ensure_all(&options.pi_version, &*setup::on_stderr())?;
     let mut columns = Vec::new();
     for pi in pis {
         let outcomes = side_by_side(&cases, options.playing.jobs, async |named| {

@@ -19,12 +19,10 @@ use super::{
     Progress, SetupError,
     child::{self, Failed},
     layout::{self, Layout, NODE_PACKAGE, PI_PACKAGE},
+    locked::PINNED_FILES,
     npm::Npm,
     version::PiVersion,
 };
-
-const MANIFEST: &str = include_str!("../../real-pi/package.json");
-const LOCK: &str = include_str!("../../real-pi/package-lock.json");
 
 /// A folder whose name begins so is being made, or was left by a process that was killed.
 const PARTIAL: &str = ".partial-";
@@ -61,8 +59,8 @@ pub(super) fn ensure(
         &partial.path().join("package.json"),
         &manifest_for(version)?,
     )?;
-    if version.is_pinned() {
-        write(&partial.path().join("package-lock.json"), LOCK)?;
+    if let Some(locked) = version.locked() {
+        write(&partial.path().join("package-lock.json"), locked.lock)?;
     }
     progress.step(&format!("installing Pi {version} and its Node with npm"));
     npm.install(partial.path(), version, interrupt)?;
@@ -94,20 +92,21 @@ pub(super) fn flaw(folder: &Path, version: &PiVersion) -> Option<String> {
         }
     }
     // The lock says more than two versions: after it was changed, what it locks is installed anew.
-    let stale =
-        version.is_pinned() && read(&folder.join("package-lock.json")).as_deref() != Some(LOCK);
+    let stale = version.locked().is_some_and(|locked| {
+        read(&folder.join("package-lock.json")).as_deref() != Some(locked.lock)
+    });
     stale.then(|| "installed by another lock file".to_owned())
 }
 
-/// The pinned manifest, with Pi's version replaced: every version of Pi runs on the same Node.
+/// The version's own manifest, else the pinned one with Pi's version replaced: every version runs on the same Node.
 fn manifest_for(version: &PiVersion) -> Result<String, SetupError> {
     let broken = || SetupError::InstallBroken {
         why: "the pinned package.json is not as expected".to_owned(),
     };
-    if version.is_pinned() {
-        return Ok(MANIFEST.to_owned());
+    if let Some(locked) = version.locked() {
+        return Ok(locked.manifest.to_owned());
     }
-    let mut manifest: Value = serde_json::from_str(MANIFEST).map_err(|_| broken())?;
+    let mut manifest: Value = serde_json::from_str(PINNED_FILES.manifest).map_err(|_| broken())?;
     let entry = manifest
         .pointer_mut("/dependencies")
         .and_then(|all| all.get_mut(PI_PACKAGE))
@@ -118,7 +117,7 @@ fn manifest_for(version: &PiVersion) -> Result<String, SetupError> {
 
 /// The version of Node that the manifest pins.
 pub(super) fn wanted_node() -> String {
-    let manifest: Value = serde_json::from_str(MANIFEST).unwrap_or_default();
+    let manifest: Value = serde_json::from_str(PINNED_FILES.manifest).unwrap_or_default();
     manifest["dependencies"][NODE_PACKAGE]
         .as_str()
         .unwrap_or_default()

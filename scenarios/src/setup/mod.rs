@@ -11,6 +11,7 @@ mod error;
 mod gate;
 mod install;
 mod layout;
+mod locked;
 mod npm;
 mod pack;
 mod progress;
@@ -73,12 +74,34 @@ impl RealPi {
 /// to end the process: the signal that asked for it was consumed.
 pub fn ensure(version: &str, progress: &dyn Progress) -> Result<RealPi, SetupError> {
     let version = PiVersion::parse(version)?;
+    let layout = make_ready(std::slice::from_ref(&version), progress)?;
+    Ok(RealPi::of(&layout, &version))
+}
+
+/// [`ensure`] for several versions, in their order: one is installed after the other, so that npm's cache has for the
+/// later ones what they share, and the addon is built once.
+///
+/// # Errors
+/// As [`ensure`]; versions that were installed before the one that failed stay.
+pub fn ensure_all(versions: &[String], progress: &dyn Progress) -> Result<Vec<RealPi>, SetupError> {
+    let versions = versions
+        .iter()
+        .map(|version| PiVersion::parse(version))
+        .collect::<Result<Vec<_>, _>>()?;
+    let layout = make_ready(&versions, progress)?;
+    let pi = |version| RealPi::of(&layout, version);
+    Ok(versions.iter().map(pi).collect())
+}
+
+fn make_ready(versions: &[PiVersion], progress: &dyn Progress) -> Result<Layout, SetupError> {
     platform()?;
     let layout = Layout::of_checkout();
     let interrupt = Interrupt::watch().map_err(SetupError::io("watch", "signals"))?;
-    install::ensure(&layout, &Npm::default(), &version, progress, &interrupt)?;
+    for version in versions {
+        install::ensure(&layout, &Npm::default(), version, progress, &interrupt)?;
+    }
     build::ensure(&layout, progress, &interrupt)?;
-    Ok(RealPi::of(&layout, &version))
+    Ok(layout)
 }
 
 /// The real Pi `version` if all of it is already there; installs and builds nothing, and runs no program. Whether the

@@ -55,8 +55,9 @@ impl Default for Npm {
 }
 
 impl Npm {
-    /// Installs what the `package.json` in `folder` names: by the lock file beside it, to the byte, for the pinned
-    /// version; as the registry resolves it today for any other.
+    /// Installs what the `package.json` in `folder` names: by the lock file beside it, to the byte, for a version that
+    /// has one; as the registry resolves it today for any other. What npm's cache holds, from another version's
+    /// installation perhaps, is not asked for again.
     ///
     /// No package's script runs: npm would run a stranger's code as this user, and nothing here needs it.
     ///
@@ -69,12 +70,13 @@ impl Npm {
         interrupt: &Interrupt,
     ) -> Result<(), SetupError> {
         let mut command = Command::new(&self.program);
-        if version.is_pinned() {
-            command.args(["ci", "--prefer-offline"]);
+        if version.locked().is_some() {
+            command.arg("ci");
         } else {
             command.args(["install", "--no-package-lock"]);
         }
         command.args([
+            "--prefer-offline",
             "--ignore-scripts",
             "--no-audit",
             "--no-fund",

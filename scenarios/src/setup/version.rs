@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::SetupError;
+use super::locked::{LOCKED, Locked};
 
 /// The version that `scenarios/real-pi/package.json` and its lock pin, and that every call means by default.
 pub const PINNED: &str = "1.6.0";
@@ -40,9 +41,9 @@ impl PiVersion {
         &self.0
     }
 
-    /// Whether the lock file in the repository is this version's.
-    pub fn is_pinned(&self) -> bool {
-        self.0 == PINNED
+    /// The manifest and lock file that the repository has for this version.
+    pub fn locked(&self) -> Option<&'static Locked> {
+        LOCKED.iter().find(|locked| locked.version == self.0)
     }
 }
 

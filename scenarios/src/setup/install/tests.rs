@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, atomic::AtomicBool, atomic::Ordering};
 
-use super::{super::Silent, *};
+use super::{
+    super::{Silent, locked::LOCKED},
+    *,
+};
 
 /// Lays out what npm would: the two packages, and a Node that says what Node and Pi would say.
 const GOOD: &str = r##"
@@ -94,30 +97,64 @@ impl Bench {
 }
 
 #[test]
-fn the_repository_pins_one_pi_one_node_and_no_registry() {
-    let manifest: Value = serde_json::from_str(MANIFEST).expect("JSON");
-    let lock: Value = serde_json::from_str(LOCK).expect("JSON");
-    assert_eq!(manifest["dependencies"][PI_PACKAGE], super::super::PINNED);
-    assert_eq!(
-        manifest["dependencies"],
-        lock["packages"][""]["dependencies"]
-    );
-    assert_eq!(manifest["dependencies"]["node"], wanted_node());
-    let packages = lock["packages"].as_object().expect("an object");
-    for name in [PI_PACKAGE, NODE_PACKAGE, "node"] {
-        let locked = &packages[&format!("node_modules/{name}")];
-        assert_eq!(locked["version"], manifest["dependencies"][name], "{name}");
-    }
-    for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
+fn the_repository_locks_each_pi_the_same_node_and_no_registry() {
+    let newest = LOCKED.last().expect("one at least");
+    assert_eq!(newest.version, super::super::PINNED);
+    for locked in LOCKED {
+        let version = locked.version;
+        let manifest: Value = serde_json::from_str(locked.manifest).expect("JSON");
+        let lock: Value = serde_json::from_str(locked.lock).expect("JSON");
+        assert_eq!(manifest["dependencies"][PI_PACKAGE], version);
+        assert_eq!(manifest["dependencies"][NODE_PACKAGE], wanted_node());
+        for part in ["dependencies", "devDependencies"] {
+            assert_eq!(manifest[part], lock["packages"][""][part], "{version}");
+        }
+        let packages = lock["packages"].as_object().expect("an object");
+        for (name, wanted) in manifest["dependencies"].as_object().expect("an object") {
+            let locked = &packages[&format!("node_modules/{name}")];
+            assert_eq!(locked["version"], *wanted, "{name} for Pi {version}");
+        }
+        for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
+            assert!(
+                package["integrity"].is_string() || package["inBundle"] == true,
+                "{name} is not pinned by its hash for Pi {version}"
+            );
+            // Pi's other packages are of its own version, but for those that an override names with its reason.
+            let of_pi = name.starts_with("node_modules/@earendil-works/");
+            let own = package["version"] == version || manifest["//"].is_string();
+            assert!(!of_pi || own, "{name} for Pi {version}");
+        }
+        assert_eq!(
+            manifest["overrides"].is_object(),
+            manifest["//"].is_string(),
+            "an override has its reason, for Pi {version}"
+        );
         assert!(
-            package["integrity"].is_string() || package["inBundle"] == true,
-            "{name} is not pinned by its hash"
+            !locked.lock.contains("resolved") && !locked.lock.contains("://"),
+            "an address in the lock file of Pi {version}"
         );
     }
-    assert!(
-        !LOCK.contains("resolved") && !LOCK.contains("://"),
-        "an address in the lock file"
-    );
+}
+
+#[test]
+fn each_locked_version_is_installed_by_its_own_lock() {
+    for locked in LOCKED {
+        let bench = Bench::new();
+        let npm = bench.npm(&format!("PI={}\n{GOOD}", locked.version));
+        let folder = bench.ensure(&npm, locked.version).expect("installed");
+        for (file, wanted) in [
+            ("package.json", locked.manifest),
+            ("package-lock.json", locked.lock),
+        ] {
+            assert_eq!(
+                fs::read_to_string(folder.join(file)).expect("read"),
+                wanted,
+                "{file} of {}",
+                locked.version
+            );
+        }
+        assert!(bench.calls()[0].starts_with("ci "), "{:?}", bench.calls());
+    }
 }
 
 #[test]
@@ -128,7 +165,7 @@ fn the_pinned_version_is_installed_by_its_lock_and_in_one_piece() {
     assert_eq!(bench.stored(), ["1.6.0"]);
     assert_eq!(
         fs::read_to_string(folder.join("package-lock.json")).expect("read"),
-        LOCK
+        PINNED_FILES.lock
     );
     assert!(!folder.join(".trial").exists());
     let calls = bench.calls();
