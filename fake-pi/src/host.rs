@@ -15,11 +15,13 @@ use crate::clock::{Clock, Ids};
 use crate::codemode::{NoScripts, Scripts, WORKERS};
 use crate::connector::Connector;
 use crate::extension::{Extension, lock};
+use crate::fault::Fault;
 use crate::mcp::ServerLauncher;
 use crate::model::Model;
 use crate::rpc;
 use crate::session::Session;
 use crate::session::history::History;
+use crate::version::{Difference, Version};
 
 /// What a host is started with.
 #[derive(Clone)]
@@ -32,8 +34,10 @@ pub struct HostOptions {
     pub home: PathBuf,
     /// Where tools keep output that is too long for the model.
     pub temp_dir: PathBuf,
-    /// The version that the MCP handshake reports.
-    pub version: String,
+    /// The version of Pi that is modelled, which the MCP handshake reports too.
+    pub version: Version,
+    /// The mistake that the host makes, for a proof that it is noticed.
+    pub fault: Option<Fault>,
     /// The extensions, in load order; the built-in ones follow them.
     pub extensions: Vec<Arc<dyn Extension>>,
     /// The model.
@@ -64,14 +68,15 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// Options for a host in `cwd` with this model: Pi 1.6.0, its own MCP support, no extension.
+    /// Options for a host in `cwd` with this model: the newest Pi, its own MCP support, no extension.
     pub fn new(cwd: PathBuf, model: Arc<dyn Model>, servers: Arc<dyn ServerLauncher>) -> Self {
         Self {
             agent_dir: cwd.join(".pi-agent"),
             home: cwd.clone(),
             temp_dir: cwd.join(".pi-temp"),
             cwd,
-            version: "1.6.0".to_owned(),
+            version: Version::default(),
+            fault: None,
             extensions: Vec::new(),
             model,
             model_id: "m1".to_owned(),
@@ -214,6 +219,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Whether the modelled version does this.
+    pub(crate) fn does(&self, difference: Difference) -> bool {
+        self.options.version.does(difference) || self.makes(Fault::Older(difference))
+    }
+
+    /// Whether this host makes this mistake.
+    pub(crate) fn makes(&self, fault: Fault) -> bool {
+        self.options.fault == Some(fault)
+    }
+
     /// Prints one record.
     pub(crate) fn output(&self, record: Value) {
         if let Some(output) = &*lock(&self.output) {

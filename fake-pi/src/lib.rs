@@ -1,5 +1,5 @@
-//! Pi's extension host, rebuilt in virtual time: what Pi 1.6.0 does in RPC mode, as pi-host.md of the specification
-//! observed it on the real one. See ARCHITECTURE.md for its place in the whole.
+//! Pi's extension host, rebuilt in virtual time: what Pi does in RPC mode, as pi-host.md of the specification observed
+//! it on the real one, in the versions that [`Version`] names. See ARCHITECTURE.md for its place in the whole.
 //!
 //! Supports: factories, handlers and their order, the agent loop with parallel and sequential batches, steering and
 //! follow-ups, abort, retries, session history, new/resume/fork/clone/reload, custom messages, slash commands, the
@@ -18,6 +18,7 @@ mod clock;
 pub mod codemode;
 mod connector;
 mod extension;
+mod fault;
 mod host;
 mod instance;
 pub mod mcp;
@@ -30,11 +31,14 @@ mod session;
 pub mod tool;
 mod tool_search;
 pub mod tools;
+mod version;
 
 pub use agent::system::SYSTEM_PROMPT;
 pub use connector::Connector;
 pub use extension::{CommandHandler, Event, Extension, Handler, Thrown};
+pub use fault::Fault;
 pub use host::{Exit, Host, HostOptions};
 pub use instance::{Command, Ctx, Delivery, NOT_INITIALIZED, Pi, STALE, Unsubscribe};
 pub use model::{Arguments, Model, ModelFailure, ModelReply, Stop, ToolCall};
 pub use runtime::runtime;
+pub use version::{Difference, NotModelled, Version};

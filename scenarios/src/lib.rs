@@ -6,6 +6,8 @@ pub mod cli;
 pub mod hosts;
 mod interrupt;
 pub mod judge;
+pub mod matrix;
+pub mod mutation;
 pub mod report;
 pub mod rules;
 pub mod setup;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use futures::stream::{self, StreamExt as _};
 
 use crate::case::{self, Case, CaseProblem};
-use crate::hosts::{self, Unfinished};
+use crate::hosts::{self, Unfinished, sim};
 use crate::judge::{Failure, judge};
 use crate::setup::RealPi;
 use crate::trace::compare::{Difference, compare};
@@ -100,10 +100,15 @@ pub struct Played {
 }
 
 impl Played {
-    fn of(case: &Case, outcome: Result<Trace, Box<Unfinished>>) -> Self {
+    /// `judged`: whether what must hold is asked.
+    fn of(case: &Case, outcome: Result<Trace, Box<Unfinished>>, judged: bool) -> Self {
         match outcome {
             Ok(trace) => Self {
-                failures: judge(case, &trace),
+                failures: if judged {
+                    judge(case, &trace)
+                } else {
+                    Vec::new()
+                },
                 trace: Some(trace),
             },
             Err(unfinished) => {
@@ -143,20 +148,39 @@ impl Played {
     }
 }
 
-/// Plays a case on the simulated Pi and judges it.
-pub fn play_on_sim(named: &Named, seed: u64) -> Played {
-    Played::of(
-        &named.case,
-        hosts::sim::play(&named.name, &named.case, seed),
-    )
+/// Why a case is not asked to hold on a real Pi.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excuse<'a> {
+    /// No real Pi can be brought there; why.
+    SimOnly(&'a str),
+    /// That version comes before the one from which on the case holds; what it does instead.
+    Before(&'a str),
 }
 
-/// Plays a case on the real Pi and judges it.
+/// Why a case is not asked to hold on the real Pi of this version; `None` when it is.
+pub fn excused<'a>(named: &'a Named, version: &str) -> Option<Excuse<'a>> {
+    let case = &named.case;
+    if let Some(why) = &case.sim_only {
+        return Some(Excuse::SimOnly(why));
+    }
+    let holds = version
+        .parse()
+        .map_or(true, |version| case.holds_on(version));
+    let since = case.since.as_ref().filter(|_| !holds)?;
+    Some(Excuse::Before(&since.why))
+}
+
+/// Plays a case on the simulated Pi and judges it, if it must hold in that version.
+pub fn play_on_sim(named: &Named, options: &sim::Options) -> Played {
+    let outcome = sim::play(&named.name, &named.case, options);
+    Played::of(&named.case, outcome, named.case.holds_on(options.version))
+}
+
+/// Plays a case on the real Pi and judges it, if it must hold in that version; in one that is not modelled it must.
 pub async fn play_on_pi(named: &Named, pi: &RealPi) -> Played {
-    Played::of(
-        &named.case,
-        hosts::pi::play(&named.name, &named.case, pi).await,
-    )
+    let outcome = hosts::pi::play(&named.name, &named.case, pi).await;
+    let holds = |version| named.case.holds_on(version);
+    Played::of(&named.case, outcome, pi.version.parse().map_or(true, holds))
 }
 
 /// A case on both hosts.
@@ -168,23 +192,37 @@ pub struct Conformed {
     pub pi: Played,
     /// Where the traces differ.
     pub differences: Vec<Difference>,
+    /// Whether what must hold was asked: not in a version before the one that the case names.
+    pub judged: bool,
 }
 
 impl Conformed {
-    /// Whether the hosts told the same, and all held on both.
+    /// Whether the hosts told the same, and all that was asked held on both.
     pub fn equal(&self) -> bool {
         self.differences.is_empty() && self.sim.held() && self.pi.held()
     }
 }
 
-/// Plays a case on both hosts and compares the traces.
-pub async fn conform(named: &Named, pi: &RealPi, seed: u64) -> Conformed {
-    let case = named.clone();
+/// Plays a case on both hosts, the simulated one as `options` say, and compares the traces. That both are of one
+/// version is the caller's to see to.
+pub async fn conform(named: &Named, pi: &RealPi, options: &sim::Options) -> Conformed {
+    let (case, options) = (named.clone(), *options);
     // The simulated host brings a runtime of its own, which cannot run inside another.
-    let sim = tokio::task::spawn_blocking(move || play_on_sim(&case, seed)).await;
+    let sim = tokio::task::spawn_blocking(move || play_on_sim(&case, &options)).await;
     let sim = sim.unwrap_or_else(|_| Played::lost());
     let pi = play_on_pi(named, pi).await;
-    let differences = match (&sim.trace, &pi.trace) {
+    let differences = differences(&sim, &pi);
+    Conformed {
+        sim,
+        pi,
+        differences,
+        judged: named.case.holds_on(options.version),
+    }
+}
+
+/// Where two plays of a case differ.
+pub fn differences(sim: &Played, pi: &Played) -> Vec<Difference> {
+    match (&sim.trace, &pi.trace) {
         (Some(sim), Some(pi)) => compare(sim, pi),
         // What did not come to its end is like nothing.
         (sim, _) => {
@@ -195,11 +233,6 @@ pub async fn conform(named: &Named, pi: &RealPi, seed: u64) -> Conformed {
                 text,
             }]
         }
-    };
-    Conformed {
-        sim,
-        pi,
-        differences,
     }
 }
 

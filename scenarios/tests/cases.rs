@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
-use scenarios::hosts::sim::DEFAULT_SEED;
+use scenarios::hosts::sim::Options;
 use scenarios::report::conformance;
 use scenarios::report::{Format, run};
 use scenarios::setup;
@@ -45,8 +45,8 @@ impl Error for Report {}
 /// The case holds on the simulated Pi, and two plays of it give the same bytes.
 fn sim(path: &Path) -> Outcome {
     let named = read(path)?;
-    let played = suite::play_on_sim(&named, DEFAULT_SEED);
-    let again = suite::play_on_sim(&named, DEFAULT_SEED);
+    let played = suite::play_on_sim(&named, &Options::default());
+    let again = suite::play_on_sim(&named, &Options::default());
     if bytes(played.trace.as_ref())? != bytes(again.trace.as_ref())? {
         return Err("two plays gave different traces".into());
     }
@@ -86,7 +86,8 @@ fn conform(path: &Path) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let conformed = runtime.block_on(suite::conform(&named, &pi, DEFAULT_SEED));
+    let options = Options::default().of(version.parse()?);
+    let conformed = runtime.block_on(suite::conform(&named, &pi, &options));
     if conformed.equal() {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use scenarios::hosts::sim::{self, DEFAULT_SEED};
+use scenarios::hosts::sim::{self, Options};
 use scenarios::judge::judge;
 use scenarios::suite::{self, Named};
 use scenarios::trace::{Event, Lane, Trace};
@@ -16,7 +16,7 @@ fn played(name: &str) -> (Named, Trace) {
         &folder.join(Path::new(name).with_extension("toml")),
     )
     .expect(name);
-    let trace = sim::play(&named.name, &named.case, DEFAULT_SEED).expect(name);
+    let trace = sim::play(&named.name, &named.case, &Options::default()).expect(name);
     assert_eq!(judge(&named.case, &trace), [], "{name} holds as it is");
     (named, trace)
 }

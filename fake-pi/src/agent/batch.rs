@@ -8,9 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::execute::{self, Finished, emit_end, emit_start};
 use super::preflight::{self, Preparation};
+use crate::fault::Fault;
 use crate::registry::tools::Entry;
 use crate::session::Session;
 use crate::tool::Execution;
+use crate::version::Difference;
 
 /// What a batch came to.
 #[derive(Debug, Default)]
@@ -39,13 +41,14 @@ pub(super) async fn run(
     if message["stopReason"] == "length" {
         return refuse_truncated(session, &calls).await;
     }
-    let sequential = calls.iter().any(|call| {
-        let named = |entry: &&Entry| call["name"] == entry.definition.name.as_str();
-        declared
-            .iter()
-            .find(named)
-            .is_some_and(|entry| entry.definition.execution == Execution::Sequential)
-    });
+    let sequential = session.host.makes(Fault::RunsBatchesInSequence)
+        || calls.iter().any(|call| {
+            let named = |entry: &&Entry| call["name"] == entry.definition.name.as_str();
+            declared
+                .iter()
+                .find(named)
+                .is_some_and(|entry| entry.definition.execution == Execution::Sequential)
+        });
     if sequential {
         one_by_one(session, &calls, declared, signal).await
     } else {
@@ -90,6 +93,9 @@ async fn one_by_one(
         emit_end(session, &finished).await;
         messages.push(session.emit_message(finished.message(session)).await);
         all.push(finished);
+        if forgets_the_rest(session, signal) {
+            break;
+        }
     }
     Outcome {
         go_on: !all.iter().all(|finished| finished.terminates),
@@ -111,9 +117,12 @@ async fn together(
             emit_end(session, finished).await;
         }
         running.push((call, preparation));
+        if forgets_the_rest(session, signal) {
+            break;
+        }
     }
     // Polled in source order, as JavaScript starts them: the first call leaves first.
-    let finished = join_all(running.into_iter().map(|(call, preparation)| async move {
+    let mut finished = join_all(running.into_iter().map(|(call, preparation)| async move {
         match preparation {
             Preparation::Settled(finished) => finished,
             Preparation::Ready(prepared) => {
@@ -128,6 +137,9 @@ async fn together(
         }
     }))
     .await;
+    if session.host.makes(Fault::ReordersResults) {
+        finished.reverse();
+    }
     let mut messages = Vec::new();
     for finished in &finished {
         messages.push(session.emit_message(finished.message(session)).await);
@@ -136,4 +148,9 @@ async fn together(
         messages,
         go_on: !finished.iter().all(|finished| finished.terminates),
     }
+}
+
+/// Whether the calls after the one in hand are left alone, because the run was aborted.
+fn forgets_the_rest(session: &Session, signal: &CancellationToken) -> bool {
+    signal.is_cancelled() && session.host.does(Difference::ForgetsCallsAfterAbort)
 }

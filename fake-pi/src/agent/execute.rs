@@ -11,9 +11,11 @@ use super::nested::ToolSession;
 use super::preflight::Prepared;
 use super::respond::elapsed_ms;
 use crate::extension::Shared;
+use crate::fault::Fault;
 use crate::instance::SharedResult;
 use crate::session::Session;
 use crate::tool::{ToolOutput, ToolRun};
+use crate::version::Difference;
 
 /// A call with its result.
 #[derive(Debug, Clone)]
@@ -64,6 +66,12 @@ impl Finished {
         result
     }
 
+    /// How long the tool ran, where the version tells it.
+    fn shown_duration(&self, session: &Session) -> Option<u64> {
+        self.duration_ms
+            .filter(|_| !session.host.does(Difference::OmitsDurations))
+    }
+
     /// The result as a message of this moment. Structured content is never part of it.
     pub(super) fn message(&self, session: &Session) -> Value {
         let mut message = json!({"role": "toolResult", "toolCallId": self.call["id"], "toolName": self.call["name"],
@@ -72,7 +80,7 @@ impl Finished {
             message["details"] = details.clone();
         }
         message["isError"] = self.is_error.into();
-        if let Some(duration) = self.duration_ms {
+        if let Some(duration) = self.shown_duration(session) {
             message["durationMs"] = duration.into();
         }
         message["timestamp"] = session.host.clock.now_ms().into();
@@ -109,7 +117,11 @@ pub(super) async fn run(
     let (updates, mut updated) = unbounded_channel();
     let run = ToolRun {
         call_id: call["id"].as_str().unwrap_or_default().to_owned(),
-        input: input.get(),
+        input: if session.host.makes(Fault::RunsOriginalArguments) {
+            call["arguments"].clone()
+        } else {
+            input.get()
+        },
         cwd: session.host.options.cwd.clone(),
         abort: signal.clone(),
         updates,
@@ -130,7 +142,7 @@ pub(super) async fn run(
     while let Ok(partial) = updated.try_recv() {
         emit_update(session, &call, &partial).await;
     }
-    let finished = match outcome {
+    let mut finished = match outcome {
         Ok(output) => Finished {
             duration_ms,
             ..from_output(&call, output)
@@ -140,6 +152,10 @@ pub(super) async fn run(
             ..Finished::refused(&call, &error.0)
         },
     };
+    let own = !entry.activates && session.host.does(Difference::OmitsOwnStructuredContent);
+    if own || session.host.makes(Fault::LosesStructuredContent) {
+        finished.structured = None;
+    }
     patched(session, finished, &input).await
 }
 
@@ -155,8 +171,13 @@ pub(super) async fn emit_start(session: &Session, call: &Value) {
 pub(super) async fn emit_end(session: &Session, finished: &Finished) {
     let mut event = json!({"type": "tool_execution_end", "toolCallId": finished.call["id"],
         "toolName": finished.call["name"], "result": finished.result(), "isError": finished.is_error});
-    if let Some(duration) = finished.duration_ms {
+    if let Some(duration) = finished.shown_duration(session) {
         event["durationMs"] = duration.into();
+    }
+    if session.host.makes(Fault::DropsAMember)
+        && let Some(members) = event.as_object_mut()
+    {
+        members.shift_remove("isError");
     }
     name_parent(&mut event, &finished.call);
     session.emit_both(event).await;
@@ -205,7 +226,9 @@ async fn patched(session: &Session, finished: Finished, input: &Shared) -> Finis
         details: shared.details.as_ref().map(Shared::get),
         ..finished
     };
-    let Some(patch) = patch else { return finished };
+    let Some(patch) = patch.filter(|_| !session.host.makes(Fault::IgnoresPatches)) else {
+        return finished;
+    };
     let content = patch
         .content
         .filter(|content| !content.is_null())

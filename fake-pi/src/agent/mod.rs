@@ -15,6 +15,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::fault::Fault;
 use crate::registry::tools;
 use crate::session::Session;
 
@@ -27,8 +28,13 @@ pub(crate) async fn run(
     signal: &CancellationToken,
 ) {
     let mut new = Vec::new();
-    session.emit_agent_start().await;
-    session.emit_turn_start().await;
+    if session.host.makes(Fault::SwapsFirstEvents) {
+        session.emit_turn_start().await;
+        session.emit_agent_start().await;
+    } else {
+        session.emit_agent_start().await;
+        session.emit_turn_start().await;
+    }
     for message in start
         .into_iter()
         .flat_map(|messages| declare_changes(session, messages))
@@ -48,7 +54,7 @@ pub(crate) async fn run(
         while more_calls || !pending.is_empty() {
             if !first {
                 // Whatever came while the last turn was closed is delivered with this one.
-                if pending.is_empty() {
+                if pending.is_empty() && !session.host.makes(Fault::SteersLate) {
                     pending = session.take_steering();
                 }
                 session.emit_turn_start().await;
@@ -72,7 +78,11 @@ pub(crate) async fn run(
             new.extend(outcome.messages.iter().cloned());
             let asked = session.end_turn(&message, &outcome.messages).await;
             session.emit_turn_end(&message, &outcome.messages);
-            pending = session.take_steering();
+            pending = if session.host.makes(Fault::SteersLate) && more_calls {
+                Vec::new()
+            } else {
+                session.take_steering()
+            };
             go_on = asked && !more_calls && pending.is_empty();
         }
         pending = session.take_follow_up();
@@ -87,7 +97,12 @@ pub(crate) async fn run(
 /// one that is there already.
 fn declare_changes(session: &Session, messages: Vec<Value>) -> Vec<Value> {
     let declared = tools::declared(&session.messages());
-    let active = session.declarations();
+    let mut active = session.declarations();
+    if session.host.makes(Fault::ChangesSchemas) {
+        for declaration in &mut active {
+            declaration["parameters"]["maxProperties"] = 1.into();
+        }
+    }
     let Some((added, removed)) = tools::changes(&declared, &active) else {
         return messages;
     };

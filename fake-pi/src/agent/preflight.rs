@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::arguments;
 use super::execute::Finished;
 use crate::extension::Shared;
+use crate::fault::Fault;
 use crate::instance::truthy;
 use crate::registry::tools::Entry;
 use crate::session::Session;
@@ -42,6 +43,9 @@ pub(super) async fn prepare(
     }
     let name = call["name"].as_str().unwrap_or_default();
     let Some(entry) = declared.iter().find(|entry| entry.definition.name == name) else {
+        if session.host.makes(Fault::ChangesAnErrorText) {
+            return refuse(&format!("Unknown tool {name}"));
+        }
         return refuse(&format!("Tool {name} not found"));
     };
     let input = match arguments::validated(&entry.definition, call) {
@@ -61,7 +65,9 @@ pub(super) async fn prepare(
     if signal.is_cancelled() {
         return refuse(ABORTED);
     }
-    if let Some(judged) = judged.filter(|judged| truthy(&judged["block"])) {
+    let blocks =
+        |judged: &Value| truthy(&judged["block"]) && !session.host.makes(Fault::IgnoresBlocks);
+    if let Some(judged) = judged.filter(blocks) {
         let reason = match &judged["reason"] {
             Value::String(reason) if !reason.is_empty() => reason.clone(),
             reason if truthy(reason) => reason.to_string(),

@@ -5,8 +5,10 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{arguments, request};
+use crate::fault::Fault;
 use crate::model::ModelReply;
 use crate::session::Session;
+use crate::version::Difference;
 
 /// The texts of an abort: before a request left, and while it was out (pi-host.md 9).
 const ABORTED_BEFORE: &str = "This operation was aborted";
@@ -17,11 +19,20 @@ const ABORTED_DURING: &str = "Request was aborted";
 /// `message_update` is not emitted: it only repeats, in pieces, what `message_end` holds.
 pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Value {
     let messages = session.instance().emit_context(session.messages()).await;
-    let messages = forced(session, messages);
+    let mut messages = forced(session, messages);
+    if session.host.makes(Fault::DropsHiddenMessages) {
+        messages.retain(|message| message["display"] != false);
+    }
     let started = Instant::now();
     let blank = blank(session);
     if signal.is_cancelled() {
-        return finish(session, aborted(blank, ABORTED_BEFORE), started, false).await;
+        return finish(
+            session,
+            aborted(blank, ABORTED_BEFORE, session),
+            started,
+            false,
+        )
+        .await;
     }
     let body = request::body(&session.host.options.model_id, &messages);
     let body = session.instance().emit_before_provider_request(body).await;
@@ -36,7 +47,13 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
         }
     };
     let Some(reply) = asked else {
-        return finish(session, aborted(blank, ABORTED_DURING), started, false).await;
+        return finish(
+            session,
+            aborted(blank, ABORTED_DURING, session),
+            started,
+            false,
+        )
+        .await;
     };
     if let Some(failure) = reply.failure {
         let mut message = blank;
@@ -44,7 +61,7 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
         message["errorMessage"] = format!("{}: {}", failure.status, failure.error).into();
         return finish(session, message, started, false).await;
     }
-    session.emit_message_start(&blank).await;
+    start(session, &blank, &reply).await;
     let streamed = tokio::select! {
         biased;
         () = signal.cancelled() => false,
@@ -54,13 +71,31 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
     if !streamed {
         // What had arrived stays in the message; of a simulated stream that is the text.
         message["content"] = text_part(&reply).into_iter().collect();
-        return finish(session, aborted(message, ABORTED_DURING), started, true).await;
+        return finish(
+            session,
+            aborted(message, ABORTED_DURING, session),
+            started,
+            true,
+        )
+        .await;
     }
     let calls = reply.tool_calls.iter().map(arguments::tool_call);
     message["content"] = text_part(&reply).into_iter().chain(calls).collect();
     message["stopReason"] = reply.stop.pi().into();
     message["rawStopReason"] = reply.stop.raw().into();
     finish(session, message, started, true).await
+}
+
+/// `message_start` of an answer that begins to arrive.
+async fn start(session: &Session, blank: &Value, reply: &ModelReply) {
+    match text_part(reply).filter(|_| session.host.does(Difference::ShowsTextAtStart)) {
+        Some(text) => {
+            let mut shown = blank.clone();
+            shown["content"] = Value::Array(vec![text]);
+            session.emit_message_start_shown_as(blank, &shown).await;
+        }
+        None => session.emit_message_start(blank).await,
+    }
 }
 
 fn text_part(reply: &ModelReply) -> Option<Value> {
@@ -99,8 +134,9 @@ fn blank(session: &Session) -> Value {
     })
 }
 
-fn aborted(mut message: Value, text: &str) -> Value {
-    message["stopReason"] = "aborted".into();
+fn aborted(mut message: Value, text: &str, session: &Session) -> Value {
+    let as_error = text == ABORTED_BEFORE && session.host.does(Difference::EndsAbortedBatchAsError);
+    message["stopReason"] = if as_error { "error" } else { "aborted" }.into();
     message["errorMessage"] = text.into();
     message
 }
@@ -113,6 +149,12 @@ async fn finish(
 ) -> Value {
     if message["errorMessage"] != ABORTED_BEFORE {
         message["durationMs"] = elapsed_ms(started).into();
+    }
+    if session.host.makes(Fault::ForgetsTheAbortText)
+        && message["stopReason"] == "aborted"
+        && let Some(members) = message.as_object_mut()
+    {
+        members.shift_remove("errorMessage");
     }
     message["thinkingLevel"] = "off".into();
     if !has_started {

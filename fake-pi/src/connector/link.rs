@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::manager::Manager;
 use crate::extension::lock;
+use crate::fault::Fault;
 use crate::mcp::environment::{self, Surroundings};
 use crate::mcp::launch::{self, ProcessControl, StderrTail};
 use crate::mcp::{ClientOptions, Connection, ConnectionEvent, McpTool, ServerConfig};
@@ -219,7 +220,7 @@ impl Link {
         let (cwd, version, temp_dir) = options.map_or_else(Default::default, |host| {
             (
                 host.options.cwd.clone(),
-                host.options.version.clone(),
+                host.options.version.to_string(),
                 host.options.temp_dir.clone(),
             )
         });
@@ -310,6 +311,10 @@ async fn follow(link: Arc<Link>, live: Live) {
     while let Some(event) = events.recv().await {
         match event {
             ConnectionEvent::Tools(tools) => {
+                let deaf = |manager: &Arc<Manager>| manager.host.makes(Fault::IgnoresListChanged);
+                if link.manager.upgrade().as_ref().is_some_and(deaf) {
+                    continue;
+                }
                 let current = {
                     let mut inner = lock(&link.inner);
                     let current = inner.live.is_some() && !link.shutdown.is_cancelled();

@@ -13,6 +13,7 @@ use super::link::Link;
 use super::settings::{self, Configured, Settings};
 use super::tool::ServerTool;
 use crate::extension::{Event, Extension, Handler, Thrown, lock};
+use crate::fault::Fault;
 use crate::host;
 use crate::instance::{Command, Ctx, Pi};
 use crate::mcp::{ServerConfig, ToolNames};
@@ -324,7 +325,10 @@ impl Manager {
         if let Some(life) = life {
             life.cancel();
         }
-        let links: Vec<Arc<Link>> = servers.iter().filter_map(|server| server.link()).collect();
+        let mut links: Vec<Arc<Link>> = servers.iter().filter_map(|server| server.link()).collect();
+        if self.host.makes(Fault::LeavesServersRunning) {
+            links.clear();
+        }
         Box::pin(async move {
             join_all(links.iter().map(|link| link.close())).await;
         })

@@ -9,6 +9,7 @@ use super::link::Link;
 use super::manager::Manager;
 use crate::mcp::{McpExposure, naming};
 use crate::tool::{Exposure, Tool, ToolDefinition, ToolError, ToolOutput, ToolRun};
+use crate::version::Difference;
 
 /// One tool of a server, as it was listed when it was registered.
 #[derive(Clone)]
@@ -47,8 +48,10 @@ impl ServerTool {
         let link = server
             .link()
             .ok_or_else(|| format!("MCP server \"{}\" is still starting.", self.server))?;
-        if server.config.exposure_of(&self.tool) == McpExposure::Hidden || link.withdrew(&self.tool)
-        {
+        // Only from 1.3.0 on is a tool that was withdrawn meanwhile refused (see the difference).
+        let withdrawn =
+            link.withdrew(&self.tool) && !manager.host.does(Difference::CallsWithdrawnTools);
+        if server.config.exposure_of(&self.tool) == McpExposure::Hidden || withdrawn {
             return Err(format!(
                 "MCP tool \"{}/{}\" is no longer available.",
                 self.server, self.tool

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::manager::{Manager, Ready};
 use super::section::{self, SECTION};
 use crate::extension::{Event, lock};
+use crate::fault::Fault;
 use crate::instance::Ctx;
 use crate::mcp::{McpExposure, naming};
 use crate::{codemode, tool_search};
@@ -69,7 +70,9 @@ impl Manager {
     pub(super) async fn wait_for_direct(&self, ctx: &Ctx) {
         let ready: Vec<Ready> = {
             let mut inner = lock(&self.inner);
-            if std::mem::replace(&mut inner.waited, true) {
+            if std::mem::replace(&mut inner.waited, true)
+                || self.host.makes(Fault::SkipsTheFirstWait)
+            {
                 return;
             }
             let direct = inner.servers.iter().filter(|server| {

@@ -15,10 +15,11 @@ use serde_json::{Value, json};
 
 pub use ctx::Ctx;
 pub(crate) use emit::truthy;
-pub(crate) use emit_run::{Judged, SharedResult};
+pub(crate) use emit_run::{Judged, RunStart, SharedResult};
 pub use pi::{Command, Delivery, Pi, Unsubscribe};
 
 use crate::extension::{CommandHandler, Handler, Thrown, lock};
+use crate::fault::Fault;
 use crate::host::Shared as HostShared;
 use crate::registry::servers::ServerRegistry;
 use crate::session::Session;
@@ -186,12 +187,15 @@ impl Instance {
                     .map(|handler| (slot.clone(), handler)),
             );
         }
+        if self.host.makes(Fault::ReversesHandlers) {
+            found.reverse();
+        }
         found
     }
 
     /// Reports an extension's error to the client.
     pub(crate) fn report(&self, extension_path: &str, event: &str, error: &str) {
-        if self.is_listened() {
+        if self.is_listened() && !self.host.makes(Fault::HidesExtensionErrors) {
             self.host.output(json!({
                 "type": "extension_error", "extensionPath": extension_path, "event": event, "error": error
             }));

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
+use crate::fault::Fault;
 use crate::host::{Exit, Input, Shared};
 use crate::instance::Instance;
 use crate::session::Session;
@@ -51,7 +52,12 @@ pub(crate) async fn run(
     for _ in 0..TURNS_TO_END {
         tokio::task::yield_now().await;
     }
-    finish(&host, &end, 0);
+    let code = if host.makes(Fault::ExitsWithOne) {
+        1
+    } else {
+        0
+    };
+    finish(&host, &end, code);
 }
 
 /// The end of stdin: the run is aborted, `session_shutdown` runs; the client hears nothing of it (pi-host.md 4.9).

@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 
 use super::{new_history, session_file};
 use crate::extension::lock;
+use crate::fault::Fault;
 use crate::host::Shared;
 use crate::instance::{Instance, truthy};
 use crate::session::Session;
 use crate::session::history::History;
+use crate::version::Difference;
 
 /// What replaces a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +69,11 @@ pub(super) fn fork_point(session: &Session, entry: &str) -> Result<(Replacement,
     Ok((
         Replacement::Fork {
             entry: entry.to_owned(),
-            leaf: parent,
+            leaf: if session.host.makes(Fault::ForksTooLate) {
+                Some(entry.to_owned())
+            } else {
+                parent
+            },
             position: "before",
         },
         text,
@@ -96,7 +102,10 @@ pub(crate) async fn replace(host: &Arc<Shared>, replacement: Replacement) -> Res
     if let Some(previous) = previous {
         start["previousSessionFile"] = previous.into();
     }
-    bind(&next, start).await;
+    bind(&next, start.clone()).await;
+    if host.does(Difference::StartsReplacedTwice) {
+        start_extensions(&next, &instance, start, "startup").await;
+    }
     Ok(false)
 }
 
@@ -165,7 +174,9 @@ pub(crate) async fn reload(session: &Arc<Session>) -> Result<(), String> {
     let old = session.instance();
     old.emit(json!({"type": "session_shutdown", "reason": "reload"}))
         .await;
-    old.invalidate();
+    if !session.host.makes(Fault::KeepsOldInstances) {
+        old.invalidate();
+    }
     let instance = Instance::load(&session.host)
         .await
         .map_err(|failure| failure.text())?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Deferred, Prompt, Session};
 use crate::instance::Delivery;
+use crate::version::Difference;
 
 impl Session {
     /// A custom message of this moment, as an extension wrote it; content that is missing becomes an empty list.
@@ -63,7 +64,9 @@ impl Session {
     /// A run that a custom message starts; its `before_agent_start` has no prompt.
     pub(super) fn run_on_custom(self: Arc<Self>, message: Value) -> BoxFuture<'static, ()> {
         let mut trigger = Map::new();
-        trigger.insert("messageType".to_owned(), "custom".into());
+        if !self.host.does(Difference::OmitsMessageType) {
+            trigger.insert("messageType".to_owned(), "custom".into());
+        }
         trigger.insert("message".to_owned(), message);
         Box::pin(async move { self.start_run(trigger, || {}).await })
     }

@@ -49,6 +49,11 @@ impl Session {
 
     /// `message_start`.
     pub(crate) async fn emit_message_start(&self, message: &Value) {
+        self.emit_message_start_shown_as(message, message).await;
+    }
+
+    /// `message_start` of a message that the client sees in another state than the extensions.
+    pub(crate) async fn emit_message_start_shown_as(&self, message: &Value, shown: &Value) {
         if self.is_disposed() {
             return;
         }
@@ -62,8 +67,9 @@ impl Session {
                 self.record(update);
             }
         }
-        self.emit_both(json!({"type": "message_start", "message": message}))
-            .await;
+        let event = |message: &Value| json!({"type": "message_start", "message": message});
+        self.instance().emit(event(message)).await;
+        self.record(event(shown));
     }
 
     /// `message_end`, after which the message is part of the history. Gives it as the handlers left it.

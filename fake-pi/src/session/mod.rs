@@ -24,6 +24,7 @@ use self::run::RunPrompt;
 use crate::agent::nested::record::NestedCalls;
 use crate::codemode::Codemode;
 use crate::extension::lock;
+use crate::fault::Fault;
 use crate::host::Shared;
 use crate::instance::Instance;
 use crate::registry::tools::{self, DEFAULT_ACTIVE, Entry, ToolRegistry};
@@ -228,7 +229,9 @@ impl Session {
         for token in [signal, retry].into_iter().flatten() {
             token.cancel();
         }
-        self.instance().invalidate();
+        if !self.host.makes(Fault::KeepsOldInstances) {
+            self.instance().invalidate();
+        }
         self.disposed.store(true, Ordering::Relaxed);
     }
 

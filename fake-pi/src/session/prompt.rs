@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Deferred, Session};
 use crate::instance::{Ctx, Delivery, Judged};
+use crate::version::Difference;
 
 /// The error for a prompt that does not say where to queue (pi-host.md 1.5).
 const BUSY: &str = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
@@ -85,7 +86,9 @@ impl Session {
             return Ok(());
         }
         let mut trigger = Map::new();
-        trigger.insert("messageType".to_owned(), "user".into());
+        if !self.host.does(Difference::OmitsMessageType) {
+            trigger.insert("messageType".to_owned(), "user".into());
+        }
         trigger.insert("prompt".to_owned(), text.into());
         if let Some(images) = images {
             trigger.insert("images".to_owned(), images);

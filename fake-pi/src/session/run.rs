@@ -8,6 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::{Deferred, Session};
 use crate::agent::{self, system};
 use crate::extension::lock;
+use crate::fault::Fault;
+use crate::instance::RunStart;
+use crate::version::Difference;
 
 /// The system prompt of one run, beyond what every run has.
 #[derive(Debug, Clone, Default)]
@@ -34,14 +37,17 @@ impl Session {
         trigger: Map<String, Value>,
         started: impl FnOnce() + Send,
     ) {
-        {
-            let mut state = self.state();
-            state.running = true;
-            state.abort_requested = false;
+        let idle = self.host.does(Difference::IsIdleWhilePreparing);
+        if !idle {
+            self.begin_run();
         }
         let messages = self.prepare_run(&trigger).await;
         self.flush_custom_messages();
         started();
+        if idle && !self.begin_run() {
+            // Another run began meanwhile; this one ends before it began.
+            return self.announce_settled(false).await;
+        }
         lock(&self.tools).stop_awaiting();
         self.run_agent(Start::Messages(messages)).await;
         while !self.aborting() {
@@ -62,6 +68,16 @@ impl Session {
         self.settle().await;
     }
 
+    /// Marks the session as busy; says whether it was not.
+    fn begin_run(&self) -> bool {
+        let mut state = self.state();
+        let began = !std::mem::replace(&mut state.running, true);
+        if began {
+            state.abort_requested = false;
+        }
+        began
+    }
+
     fn aborting(&self) -> bool {
         self.state().abort_requested
     }
@@ -72,10 +88,18 @@ impl Session {
         let active = self.active_tools();
         let options = system::options(&self.host.options.cwd, &active);
         let render = |options: &Value| system::text(&system::sections(options));
-        let start = self
-            .instance()
-            .emit_before_agent_start(trigger, options.clone(), render)
-            .await;
+        let untold =
+            trigger.contains_key("message") && self.host.does(Difference::StartsOnMessagesUntold);
+        let start = if untold {
+            RunStart {
+                options: options.clone(),
+                ..RunStart::default()
+            }
+        } else {
+            self.instance()
+                .emit_before_agent_start(trigger, options.clone(), render)
+                .await
+        };
         let mut messages = Vec::new();
         match (trigger.get("prompt"), trigger.get("message")) {
             (Some(prompt), _) => {
@@ -99,7 +123,8 @@ impl Session {
             lock(&self.tools).activate(&names);
         }
         let known = system::current(&self.messages()).unwrap_or_default();
-        if let Some(changed) = system::diff(&known["sections"], &system::sections(&start.options)) {
+        let changed = system::diff(&known["sections"], &system::sections(&start.options));
+        if let Some(changed) = changed.filter(|_| !untold) {
             let message = json!({"role": "system", "content": "", "sections": changed, "timestamp": self.host.clock.now_ms()});
             messages.insert(0, message);
         }
@@ -173,11 +198,9 @@ impl Session {
             let mut state = self.state();
             state.running = false;
             state.emitting_settled = true;
-            state.abort_requested
+            state.abort_requested && !self.host.makes(Fault::HidesAborts)
         };
-        let event = json!({"type": "agent_settled", "aborted": aborted});
-        self.instance().emit(event.clone()).await;
-        self.record(event);
+        self.announce_settled(aborted).await;
         let deferred = {
             let mut state = self.state();
             state.emitting_settled = false;
@@ -190,6 +213,17 @@ impl Session {
             }
         }
         self.wake_if_idle();
+    }
+}
+
+impl Session {
+    async fn announce_settled(&self, aborted: bool) {
+        let mut event = json!({"type": "agent_settled"});
+        if !self.host.does(Difference::OmitsAborted) {
+            event["aborted"] = aborted.into();
+        }
+        self.instance().emit(event.clone()).await;
+        self.record(event);
     }
 }
 

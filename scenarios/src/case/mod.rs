@@ -13,6 +13,7 @@ pub mod person;
 pub mod problem;
 pub mod script;
 mod scripts;
+pub mod since;
 pub mod validate;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub use self::load::load;
 pub use self::model::{Answer, Call};
 pub use self::person::{Step, When};
 pub use self::problem::CaseProblem;
+pub use self::since::{Before, Since};
 
 /// What is played, and what must hold.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +41,9 @@ pub struct Case {
     /// Why the real Pi cannot be brought here; with it the case is played on sim only.
     #[serde(default)]
     pub sim_only: Option<String>,
+    /// The version of Pi from which on all of this holds; without it, it holds in every version.
+    #[serde(default)]
+    pub since: Option<Since>,
     /// The host: connector and other extensions.
     #[serde(default)]
     pub host: HostPart,

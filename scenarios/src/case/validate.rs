@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
+use fake_pi::Version;
 use serde_json::Value;
 
 use super::person::Deed;
@@ -28,6 +29,7 @@ pub struct Fault {
 pub fn faults(case: &Case) -> Vec<Fault> {
     let mut faults = Vec::new();
     covers(case, &mut faults);
+    since(case, &mut faults);
     steps(case, &mut faults);
     calls(case, &mut faults);
     scripts::faults(case, &mut faults);
@@ -54,6 +56,23 @@ fn covers(case: &Case, faults: &mut Vec<Fault>) {
             &["covers", id],
             format!("there is no rule `{id}`"),
             "`pi-bench list --rules` shows the ids",
+        ));
+    }
+}
+
+fn since(case: &Case, faults: &mut Vec<Fault>) {
+    let Some(since) = &case.since else { return };
+    if let Err(modelled) = since.version.parse::<Version>() {
+        faults.push(fault(
+            &["since", &since.version],
+            format!("`{}` is no version that is compared", since.version),
+            modelled.to_string(),
+        ));
+    } else if since.why.trim().is_empty() {
+        faults.push(fault(
+            &["since"],
+            "nothing says what older versions do",
+            "set `why` beside `version`",
         ));
     }
 }

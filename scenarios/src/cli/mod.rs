@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fake_pi::{NotModelled, Version};
 
 use crate::report::Format;
 use crate::{setup, suite};
@@ -56,6 +57,8 @@ enum Command {
     },
     /// Plays cases on both hosts and compares what happened.
     Conform(Conform),
+    /// Lets the simulated host make mistakes on purpose, and shows which cases notice each.
+    Mutations(Mutations),
     /// Shows the timeline of one case, its lanes side by side.
     Show(Show),
     /// Lists the cases, or the rules and what covers them.
@@ -122,7 +125,7 @@ enum HostName {
 #[derive(Debug, Args)]
 struct Playing {
     /// The seed of the simulated host's random choices.
-    #[arg(long, value_name = "S", default_value_t = crate::hosts::sim::DEFAULT_SEED)]
+    #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// How many cases are played at once on the real Pi.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = jobs)]
@@ -141,7 +144,7 @@ struct RunOptions {
     /// On which host.
     #[arg(long, value_enum, default_value_t)]
     host: HostName,
-    /// Which version of the real Pi.
+    /// Which version of Pi; the simulated one models some.
     #[arg(long, value_name = "V", default_value = setup::PINNED)]
     pi_version: String,
     #[command(flatten)]
@@ -152,11 +155,28 @@ struct RunOptions {
 struct Conform {
     /// Only cases whose name contains one of these.
     filter: Vec<String>,
-    /// Which versions of the real Pi; may be given more than once.
-    #[arg(long, value_name = "V", default_values_t = [setup::PINNED.to_owned()])]
+    /// Which versions of Pi, on both hosts; may be given more than once [default: the pinned one].
+    #[arg(long, value_name = "V")]
     pi_version: Vec<String>,
+    /// Keeps what came of it in the table of cases by versions (`scenarios/matrix.json`), in all versions that are
+    /// modelled unless some are named.
+    #[arg(long)]
+    write_matrix: bool,
     #[command(flatten)]
     playing: Playing,
+}
+
+#[derive(Debug, Args)]
+struct Mutations {
+    /// Only cases whose name contains one of these.
+    filter: Vec<String>,
+    /// How many cases are played at once on the real Pi.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = jobs)]
+    jobs: usize,
+    #[command(flatten)]
+    folder: Folder,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Debug, Args)]
@@ -166,11 +186,11 @@ struct Show {
     /// On which host.
     #[arg(long, value_enum, default_value_t)]
     host: HostName,
-    /// Which version of the real Pi.
+    /// Which version of Pi; the simulated one models some.
     #[arg(long, value_name = "V", default_value = setup::PINNED)]
     pi_version: String,
     /// The seed of the simulated host's random choices.
-    #[arg(long, value_name = "S", default_value_t = crate::hosts::sim::DEFAULT_SEED)]
+    #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
     folder: Folder,
@@ -216,6 +236,7 @@ pub fn main() -> ExitCode {
         None => play::run(&[], &cli.run),
         Some(Command::Run { filter, options }) => play::run(&filter, &options),
         Some(Command::Conform(conform)) => play::conform(&conform),
+        Some(Command::Mutations(mutations)) => play::mutations(&mutations),
         Some(Command::Show(show)) => play::show(&show),
         Some(Command::List {
             choose,
@@ -314,6 +335,16 @@ fn jobs(text: &str) -> Result<usize, String> {
         Ok(jobs @ 1..=32) => Ok(jobs),
         _ => Err("give a number from 1 to 32".to_owned()),
     }
+}
+
+/// The version that the simulated host is to model; one that it does not is a wrong call.
+fn modelled(version: &str) -> Result<Version, Stop> {
+    version.parse().map_err(|modelled: NotModelled| {
+        Stop::wrong(miette::miette!(
+            help = format!("{modelled}; `run --host pi` plays any version"),
+            "the simulated host does not model Pi {version}"
+        ))
+    })
 }
 
 /// The chosen cases; none is a wrong call.

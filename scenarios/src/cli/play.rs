@@ -5,29 +5,38 @@ use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::Path;
 use std::thread;
 
+use fake_pi::{Fault, Version};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::runtime::Builder;
 
-use super::{Conform, HostName, RunOptions, Show, Stop, exit};
+use super::{Conform, HostName, Mutations, RunOptions, Show, Stop, exit};
+use crate::hosts::sim::Options;
 use crate::interrupt::Interrupt;
+use crate::matrix::{self, Matrix};
+use crate::mutation::{self, Outcome};
 use crate::report::{self, Format};
 use crate::setup::{self, RealPi};
-use crate::suite::{self, Conformed, Named, Played};
+use crate::suite::{self, Conformed, Excuse, Named, Played};
 use crate::trace::Trace;
 
 pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
     let cases = super::choose(&options.playing.folder, filter)?;
     prepare(options.playing.traces.as_deref())?;
     let played = match options.host {
-        HostName::Sim => on_sim(&cases, options.playing.seed)?,
+        HostName::Sim => {
+            let version = super::modelled(&options.pi_version)?;
+            on_sim(&cases, &sim(options.playing.seed, version))?
+        }
         HostName::Pi => {
             let pi = ready(&options.pi_version)?;
-            side_by_side(&cases, options.playing.jobs, async |named| {
-                match named.case.sim_only {
+            side_by_side(
+                &cases,
+                options.playing.jobs,
+                async |named| match suite::excused(named, &pi.version) {
                     Some(_) => None,
                     None => Some(suite::play_on_pi(named, &pi).await),
-                }
-            })?
+                },
+            )?
         }
     };
     let plays: Vec<(&Named, Option<Played>)> = cases.iter().zip(played).collect();
@@ -57,13 +66,23 @@ pub(super) fn run(filter: &[String], options: &RunOptions) -> Result<u8, Stop> {
 pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
     let cases = super::choose(&options.playing.folder, &options.filter)?;
     prepare(options.playing.traces.as_deref())?;
-    let pis = setup::ensure_all(&options.pi_version, &*setup::on_stderr())?;
+    let versions = match (options.pi_version.as_slice(), options.write_matrix) {
+        ([], true) => Version::ALL.to_vec(),
+        ([], false) => vec![super::modelled(setup::PINNED)?],
+        (named, _) => named
+            .iter()
+            .map(|version| super::modelled(version))
+            .collect::<Result<_, _>>()?,
+    };
+    let wanted: Vec<String> = versions.iter().map(Version::to_string).collect();
+    let pis = setup::ensure_all(&wanted, &*setup::on_stderr())?;
     let mut columns = Vec::new();
-    for pi in pis {
+    for (pi, version) in pis.into_iter().zip(versions) {
+        let played_as = sim(options.playing.seed, version);
         let outcomes = side_by_side(&cases, options.playing.jobs, async |named| {
-            match named.case.sim_only {
-                Some(_) => None,
-                None => Some(suite::conform(named, &pi, options.playing.seed).await),
+            match named.case.is_played_on(version) {
+                true => Some(suite::conform(named, &pi, &played_as).await),
+                false => None,
             }
         })?;
         let outcomes: Vec<(&Named, Option<Conformed>)> = cases.iter().zip(outcomes).collect();
@@ -73,6 +92,9 @@ pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
                 save(folder, named, outcome.as_ref().map(|outcome| &outcome.pi))?;
             }
         }
+        if options.write_matrix {
+            keep(version, &outcomes)?;
+        }
         columns.push((pi.version, outcomes));
     }
     let summary = report::conformance::write(
@@ -81,6 +103,33 @@ pub(super) fn conform(options: &Conform) -> Result<u8, Stop> {
         &columns,
     )?;
     Ok(if summary.differences == 0 && summary.failed == 0 {
+        exit::HELD
+    } else {
+        exit::FAILED
+    })
+}
+
+/// Keeps one column of the matrix; what was kept of other cases and versions stays.
+fn keep(version: Version, outcomes: &[(&Named, Option<Conformed>)]) -> Result<(), Stop> {
+    let path = matrix::own_file();
+    let mut kept = Matrix::read(&path)?;
+    kept.take_up(version, outcomes);
+    kept.keep_only(&suite::read(&suite::own_cases(), &[])?);
+    kept.write(&path)?;
+    Ok(())
+}
+
+pub(super) fn mutations(options: &Mutations) -> Result<u8, Stop> {
+    let cases = super::choose(&options.folder, &options.filter)?;
+    prepare(None)?;
+    let pi = ready(setup::PINNED)?;
+    let version = super::modelled(&pi.version)?;
+    let faults: Vec<Fault> = Fault::all().collect();
+    let outcomes = until_interrupted(&cases, async |done| {
+        mutation::prove(&cases, &faults, &pi, version, options.jobs, done).await
+    })?;
+    report::mutations::write(&mut io::stdout().lock(), options.output.format, &outcomes)?;
+    Ok(if outcomes.iter().all(Outcome::right) {
         exit::HELD
     } else {
         exit::FAILED
@@ -103,7 +152,10 @@ pub(super) fn show(options: &Show) -> Result<u8, Stop> {
         }
     };
     let played = match options.host {
-        HostName::Sim => on_sim(std::slice::from_ref(named), options.seed)?.remove(0),
+        HostName::Sim => {
+            let version = super::modelled(&options.pi_version)?;
+            Some(suite::play_on_sim(named, &sim(options.seed, version)))
+        }
         HostName::Pi => {
             let pi = ready(&options.pi_version)?;
             side_by_side(std::slice::from_ref(named), 1, async |named| {
@@ -160,8 +212,17 @@ fn prepare(traces: Option<&Path>) -> Result<(), Stop> {
     })
 }
 
+/// As what the simulated host is played: it makes no mistake on purpose.
+fn sim(seed: u64, version: Version) -> Options {
+    Options {
+        seed,
+        version,
+        fault: None,
+    }
+}
+
 /// Plays on the simulated host, on as many threads as there are cores: each play has a runtime of its own.
-fn on_sim(cases: &[Named], seed: u64) -> Result<Vec<Option<Played>>, Stop> {
+fn on_sim(cases: &[Named], options: &Options) -> Result<Vec<Option<Played>>, Stop> {
     let interrupt = Interrupt::watch()?;
     let threads = thread::available_parallelism()
         .map_or(1, usize::from)
@@ -173,7 +234,13 @@ fn on_sim(cases: &[Named], seed: u64) -> Result<Vec<Option<Played>>, Stop> {
             .map(|first| {
                 let mine = cases.iter().enumerate().skip(first).step_by(threads);
                 let interrupt = &interrupt;
-                let play = move |(index, named)| (index, suite::play_on_sim(named, seed));
+                let play = move |(index, named): (usize, &Named)| {
+                    let played = match suite::excused(named, options.version.as_str()) {
+                        Some(Excuse::Before(_)) => None,
+                        Some(Excuse::SimOnly(_)) | None => Some(suite::play_on_sim(named, options)),
+                    };
+                    (index, played)
+                };
                 scope.spawn(move || {
                     mine.take_while(|_| !interrupt.arrived())
                         .map(play)
@@ -185,7 +252,7 @@ fn on_sim(cases: &[Named], seed: u64) -> Result<Vec<Option<Played>>, Stop> {
             .into_iter()
             .flat_map(|worker| worker.join().unwrap_or_default())
         {
-            played[index] = Some(outcome);
+            played[index] = outcome;
         }
     });
     if interrupt.arrived() {
@@ -199,21 +266,32 @@ fn ready(version: &str) -> Result<RealPi, Stop> {
     Ok(setup::ensure(version, &*setup::on_stderr())?)
 }
 
-/// Plays on the real host, several at a time; on Ctrl-C all that was started is ended.
+/// Plays on the real host, several at a time.
 fn side_by_side<'a, T>(
     cases: &'a [Named],
     jobs: usize,
     play: impl AsyncFn(&'a Named) -> T,
 ) -> Result<Vec<T>, Stop> {
+    until_interrupted(cases, async |done| {
+        suite::side_by_side(cases, jobs, &play, done).await
+    })
+}
+
+/// Plays until all is done, with a bar that `play` tells of each case; on Ctrl-C all that was started is ended.
+fn until_interrupted<T>(
+    cases: &[Named],
+    play: impl AsyncFnOnce(&mut dyn FnMut(&Named)) -> T,
+) -> Result<T, Stop> {
     let interrupt = Interrupt::watch()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let progress = progress(cases.len());
+    let mut tell = |named: &Named| {
+        progress.set_message(named.name.clone());
+        progress.inc(1);
+    };
     let done = runtime.block_on(async {
         tokio::select! {
-            outcomes = suite::side_by_side(cases, jobs, &play, |named| {
-                progress.set_message(named.name.clone());
-                progress.inc(1);
-            }) => Some(outcomes),
+            outcome = play(&mut tell) => Some(outcome),
             () = interrupt.wait() => None,
         }
     });

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Format, failure_json, json_line, table, write_failures};
+use crate::matrix::Cell;
 use crate::suite::{Conformed, Named, Played};
 
 /// What `conform` sums up.
@@ -15,6 +16,8 @@ pub struct Summary {
     pub cases: usize,
     /// Those that were the same on both hosts, and held on both.
     pub equal: usize,
+    /// Those that were the same on both hosts, in a version in which they need not hold.
+    pub alike: usize,
     /// Places in which traces differ, over all cases.
     pub differences: usize,
     /// Cases that did not come to their end, or did not hold, on one of the hosts.
@@ -38,7 +41,8 @@ pub fn write(out: &mut impl Write, format: Format, columns: &[Column<'_>]) -> io
             match outcome {
                 None => summary.skipped += 1,
                 Some(outcome) => {
-                    summary.equal += usize::from(outcome.equal());
+                    summary.equal += usize::from(outcome.equal() && outcome.judged);
+                    summary.alike += usize::from(outcome.equal() && !outcome.judged);
                     summary.differences += outcome.differences.len();
                     summary.failed += usize::from(!outcome.sim.held() || !outcome.pi.held());
                 }
@@ -56,11 +60,9 @@ pub fn write(out: &mut impl Write, format: Format, columns: &[Column<'_>]) -> io
 }
 
 fn verdict(outcome: Option<&Conformed>) -> &'static str {
-    match outcome {
-        None => "skipped",
-        Some(outcome) if outcome.equal() => "equal",
-        Some(outcome) if !outcome.differences.is_empty() => "different",
-        Some(_) => "failed",
+    match Cell::of(outcome) {
+        Cell::NotPlayed => "skipped",
+        cell => cell.word(),
     }
 }
 
@@ -120,12 +122,13 @@ fn write_text(out: &mut impl Write, columns: &[Column<'_>], summary: Summary) ->
     let Summary {
         cases,
         equal,
+        alike,
         differences,
         failed,
         skipped,
     } = summary;
     writeln!(
         out,
-        "\n{cases} cases on both hosts: {equal} equal, {differences} differences, {failed} failed, {skipped} skipped"
+        "\n{cases} cases on both hosts: {equal} equal, {alike} alike, {differences} differences, {failed} failed, {skipped} skipped"
     )
 }

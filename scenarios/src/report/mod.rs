@@ -2,6 +2,8 @@
 
 pub mod conformance;
 pub mod listing;
+pub mod matrix;
+pub mod mutations;
 pub mod rules;
 pub mod run;
 pub mod timeline;

@@ -1,8 +1,8 @@
 //! The versions of Pi whose manifests and lock files are in the repository: each is installed to the byte.
 //!
 //! To take up another one, write its `package.json` into a folder of its own under `real-pi/versions/`, let
-//! `npm install --package-lock-only --ignore-scripts` with `omit-lockfile-registry-resolved=true` lock it there, and add
-//! it here.
+//! `npm install --package-lock-only --ignore-scripts` with `omit-lockfile-registry-resolved=true` lock it there, take
+//! the members `funding` out, which are addresses, and add it here.
 
 use super::version::PINNED;
 

@@ -131,6 +131,18 @@ impl Trace {
         self.lane(lane).filter(move |event| event.event == name)
     }
 
+    /// Reads a trace that [`Trace::write`] wrote.
+    ///
+    /// # Errors
+    /// A line that is no JSON of its kind; a trace without a line.
+    pub fn read(text: &str) -> serde_json::Result<Self> {
+        let mut lines = text.lines();
+        Ok(Self {
+            header: serde_json::from_str(lines.next().unwrap_or_default())?,
+            events: lines.map(serde_json::from_str).collect::<Result<_, _>>()?,
+        })
+    }
+
     /// Writes the trace as JSON lines.
     ///
     /// # Errors

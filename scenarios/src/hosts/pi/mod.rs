@@ -10,6 +10,7 @@ mod tail;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fake_pi::Version;
 use serde_json::json;
 use tokio::process::Command;
 
@@ -54,6 +55,10 @@ async fn run(
 ) -> Result<(), PlayProblem> {
     let endpoint = Endpoint::open(ScriptedModel::new(case.model.clone(), recorder.clone())).await?;
     fs::write(folder.agent().join("models.json"), endpoint.models_json())?;
+    if case.host.connector == Connector::Absent && without_option(pi) {
+        let settings = json!({ "extensions": ["-builtin:mcp"] });
+        fs::write(folder.agent().join("settings.json"), settings.to_string())?;
+    }
     let files = RunFiles::write(case, folder)?;
     let journal = follow_journal(files.journal.clone(), recorder.clone());
     let events = follow_events(files.events.clone(), recorder.clone());
@@ -154,6 +159,11 @@ fn entry(run: &Path, name: &str, library: &str, call: &str) -> Result<PathBuf, P
     Ok(path)
 }
 
+/// Whether this Pi has no `--no-mcp` (pi-host.md 14); its settings say the same there.
+fn without_option(pi: &RealPi) -> bool {
+    pi.version == Version::V1_0_3.as_str()
+}
+
 fn command(case: &Case, pi: &RealPi, folder: &CaseFolder, files: &RunFiles) -> Command {
     let mut command = Command::new(&pi.node);
     command.arg(&pi.cli).args([
@@ -164,7 +174,7 @@ fn command(case: &Case, pi: &RealPi, folder: &CaseFolder, files: &RunFiles) -> C
         "--model",
         "scripted",
     ]);
-    if case.host.connector == Connector::Absent {
+    if case.host.connector == Connector::Absent && !without_option(pi) {
         command.arg("--no-mcp");
     }
     if case.host.trusted {

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use adapter::log::FileLog;
 use adapter::{Environment, WriteTable};
 use fake_gortex::{JournalEntry, Script, State};
-use fake_pi::{Extension, Host, HostOptions};
-use fake_pi::{Model, ModelReply};
+use fake_pi::{Extension, Fault, Host, HostOptions, Model, ModelReply, Version};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -27,29 +26,42 @@ use crate::case::{Case, Connector};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Header, Lane, Trace};
 
-/// The seed of a run that was not given one.
-pub const DEFAULT_SEED: u64 = 0;
+/// As what the simulated Pi is played.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The seed of its random choices.
+    pub seed: u64,
+    /// The version that it models.
+    pub version: Version,
+    /// The mistake that it makes; set by nothing but the proof that mistakes are noticed.
+    pub fault: Option<Fault>,
+}
 
-/// The version of Pi that is modelled.
-pub const VERSION: &str = "1.6.0";
+impl Options {
+    /// The same, but for the version.
+    #[must_use]
+    pub fn of(self, version: Version) -> Self {
+        Self { version, ..self }
+    }
+}
 
 /// Plays a case on the simulated Pi.
 ///
 /// # Errors
 /// When the host ends in the middle or hangs, or the case's folder fails; with what was recorded until then.
-pub fn play(name: &str, case: &Case, seed: u64) -> Result<Trace, Box<Unfinished>> {
+pub fn play(name: &str, case: &Case, options: &Options) -> Result<Trace, Box<Unfinished>> {
     let folder = CaseFolder::lay_out(case, None)?;
-    let runtime = fake_pi::runtime(seed)?;
+    let runtime = fake_pi::runtime(options.seed)?;
     let header = Header {
         trace: 1,
         case: name.into(),
         host: "sim".into(),
-        pi: VERSION.into(),
-        seed: Some(seed),
+        pi: options.version.to_string(),
+        seed: Some(options.seed),
     };
     let trace = runtime.block_on(async {
         let recorder = Recorder::new(folder.placeholders());
-        let ended = run(case, &folder, &recorder, seed).await;
+        let ended = run(case, &folder, &recorder, options).await;
         super::finish(header, &recorder, ended)
     })?;
     drop(runtime);
@@ -61,10 +73,12 @@ async fn run(
     case: &Case,
     folder: &CaseFolder,
     recorder: &Recorder,
-    seed: u64,
+    played_as: &Options,
 ) -> Result<(), PlayProblem> {
     let writes = Arc::new(WriteTable::default());
-    let mut host = Connection(Host::start(options(case, folder, recorder, &writes, seed)));
+    let mut host = Connection(Host::start(options(
+        case, folder, recorder, &writes, played_as,
+    )));
     person::play(case, &mut host, recorder).await?;
     let end = host.0.close().await;
     person::listen_to_the_end(&mut host, recorder).await;
@@ -94,7 +108,7 @@ fn options(
     folder: &CaseFolder,
     recorder: &Recorder,
     writes: &Arc<WriteTable>,
-    seed: u64,
+    played_as: &Options,
 ) -> HostOptions {
     let environment = environment(case, folder);
     let journal = recorder.clone();
@@ -157,7 +171,9 @@ fn options(
     options.keep_sessions = true;
     options.project_trusted = case.host.trusted;
     options.variables = environment.vars;
-    options.seed = seed;
+    options.seed = played_as.seed;
+    options.version = played_as.version;
+    options.fault = played_as.fault;
     options.connector = match case.host.connector {
         Connector::Builtin => fake_pi::Connector::Builtin,
         Connector::Absent => fake_pi::Connector::Absent,
