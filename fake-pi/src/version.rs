@@ -86,36 +86,39 @@ impl FromStr for Version {
 
 /// Something that older versions do and newer ones do not.
 ///
-/// Each was seen on the real Pi: the case named with it is not equal on both hosts without it.
+/// Each was seen on the real Pi: the case named with it is not equal on both hosts without it. Not modelled is what the
+/// real Pi does by chance: up to 1.4.0 the end of stdin does not wait for the run, and up to 1.5.2 a session that is
+/// replaced while its hook runs starts two servers of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// A replaced session runs `session_start` and `resources_discover` twice on the new instance (pi-host.md 14; case
-    /// `sessions/new`).
+    /// `host/old-handle`).
     StartsReplacedTwice,
     /// An abort while a batch is prepared leaves the calls after the one in hand without events and without a result;
-    /// the next request fills them in (pi-host.md 14; case `hook/abort-in-preparation`).
+    /// the next request fills them in (pi-host.md 14; case `abort/batch-being-prepared`).
     ForgetsCallsAfterAbort,
-    /// The answer that is made up after an aborted batch ends as an error, and so do its turn and its run
-    /// (pi-host.md 14).
+    /// The answer that is made up where a run was aborted before its request, such as after an aborted batch, ends as an
+    /// error, and so do its turn and its run (pi-host.md 14; case `abort/batch-being-prepared`).
     EndsAbortedBatchAsError,
-    /// `before_agent_start` does not say what starts the run (pi-host.md 14).
+    /// `before_agent_start` does not say what starts the run (pi-host.md 14; case `host/steered`).
     OmitsMessageType,
-    /// `agent_settled` does not say whether the run was aborted (pi-host.md 14).
+    /// `agent_settled` does not say whether the run was aborted (pi-host.md 14; case `host/steered`).
     OmitsAborted,
-    /// Neither `tool_execution_end` nor a result's message says how long the tool ran (pi-host.md 14).
+    /// Neither `tool_execution_end` nor a result's message says how long the tool ran (pi-host.md 14; case `host/steered`).
     OmitsDurations,
-    /// A call to a tool that its server withdrew in the same turn still reaches the server (pi-host.md 14).
+    /// A call to a tool that its server withdrew in the same turn still reaches the server (pi-host.md 14; case
+    /// `host/withdrawn-tool`).
     CallsWithdrawnTools,
     /// A run that an extension's message starts has no `before_agent_start`, and so no system text until a prompt comes
     /// (pi-host.md 14; case `readiness/started-by-a-message`).
     StartsOnMessagesUntold,
     /// To the client, `message_start` of an answer that begins with a text shows that text already. Seen in every case
-    /// whose answers have one; the extensions see an empty answer there in every version.
+    /// whose answers have one, such as `host/steered`; the extensions see an empty answer there in every version.
     ShowsTextAtStart,
     /// A session is idle while `before_agent_start` handlers run: an abort does nothing, and a prompt prepares a run of
     /// its own, which then finds the session busy and settles without a request (case `abort/held-first-turn`).
     IsIdleWhilePreparing,
-    /// Pi's own tools give no structured content (case `hook/reads`).
+    /// Pi's own tools give no structured content (case `host/steered`).
     OmitsOwnStructuredContent,
 }
 

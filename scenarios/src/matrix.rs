@@ -152,3 +152,54 @@ impl Matrix {
         complaints
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite;
+
+    #[test]
+    fn a_cell_that_is_not_as_its_case_says_and_a_case_that_is_gone_are_complained_of() {
+        let cases = suite::read(&suite::own_cases(), &["host/".to_owned()]).expect("cases");
+        let mut matrix = Matrix::default();
+        assert_eq!(matrix.missing(&cases).len(), cases.len());
+        for named in &cases {
+            let row = Version::ALL.map(|version| (version.to_string(), Cell::due(named, version)));
+            matrix.0.insert(named.name.clone(), row.into());
+        }
+        assert!(matrix.missing(&cases).is_empty());
+        assert!(matrix.complaints(&cases).is_empty());
+
+        let mut other = matrix.clone();
+        let row = other.0.get_mut("host/steered").expect("a row");
+        row.insert("1.3.0".into(), Cell::Different);
+        row.insert("1.2.0".into(), Cell::Equal);
+        row.remove("1.6.0");
+        other.0.insert("host/gone".into(), BTreeMap::new());
+        assert_eq!(other.missing(&cases), ["host/steered"]);
+        assert_eq!(
+            other.complaints(&cases),
+            [
+                "host/gone: there is no such case",
+                "host/steered on 1.2.0: equal, and due is no version that is compared",
+                "host/steered on 1.3.0: different, and due is equal",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_a_case_a_line() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("matrix.json");
+        assert_eq!(Matrix::read(&path).expect("absent"), Matrix::default());
+        let row = BTreeMap::from([("1.6.0".to_owned(), Cell::NotPlayed)]);
+        let rows = ["a/one", "a/two"].map(|name| (name.to_owned(), row.clone()));
+        let matrix = Matrix(rows.into());
+        matrix.write(&path).expect("written");
+        assert_eq!(Matrix::read(&path).expect("read"), matrix);
+        let text = fs::read_to_string(&path).expect("text");
+        assert_eq!(text.lines().count(), 4, "{text}");
+        fs::write(&path, "[]").expect("written");
+        assert!(Matrix::read(&path).is_err());
+    }
+}

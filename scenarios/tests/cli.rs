@@ -127,6 +127,38 @@ fn a_version_that_is_none_is_a_wrong_call() {
 }
 
 #[test]
+fn older_versions_are_modelled_and_others_are_a_wrong_call() {
+    let traces = tempfile::tempdir().expect("folder");
+    let folder = traces.path().to_str().expect("path");
+    let output = bench(&[
+        "run",
+        "host/steered",
+        "--pi-version",
+        "1.0.3",
+        "--traces",
+        folder,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let trace =
+        fs::read_to_string(traces.path().join("host.steered.sim-1.0.3.jsonl")).expect("trace");
+    assert!(trace.contains(r#""pi":"1.0.3""#), "{trace}");
+    assert!(!trace.contains("durationMs"), "1.0.3 tells no durations");
+    for args in [
+        &["run", "--pi-version", "1.5.0"][..],
+        &["conform", "--pi-version", "1.5.0"],
+        &["show", "host/steered", "--pi-version", "1.5.0"],
+    ] {
+        let output = bench(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let told = stderr(&output);
+        assert!(
+            told.contains("1.5.0") && told.contains("1.0.3, 1.3.0"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn nobody_reads_and_nothing_breaks() {
     let status = Command::new("sh")
         .args([

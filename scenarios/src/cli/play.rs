@@ -311,14 +311,15 @@ fn progress(cases: usize) -> ProgressBar {
     ProgressBar::with_draw_target(Some(cases as u64), target).with_style(style)
 }
 
-/// Writes a trace as `<case>.<host>.jsonl`, with dots for the slashes of the case's name.
+/// Writes a trace as `<case>.<host>-<version>.jsonl`, with dots for the slashes of the case's name; the simulated host of
+/// the pinned version goes without one.
 fn save(folder: &Path, named: &Named, played: Option<&Played>) -> io::Result<()> {
     let Some(trace) = played.and_then(|played| played.trace.as_ref()) else {
         return Ok(());
     };
     fs::create_dir_all(folder)?;
     let Trace { header, .. } = trace;
-    let version = if header.host == "sim" {
+    let version = if header.host == "sim" && header.pi == setup::PINNED {
         String::new()
     } else {
         format!("-{}", header.pi)

@@ -49,7 +49,7 @@ fn of_place<'a>(
     // Two events that are the same can change places.
     if let Some(next) = next.filter(|&next| !alike(event, &trace.events[next])) {
         all.push(change("after the next of its lane", &|events| {
-            events.swap(at, next)
+            events.swap(at, next);
         }));
     }
     let other = if event.lane == Lane::Host {
