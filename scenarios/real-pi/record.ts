@@ -62,6 +62,11 @@ export function record(by: "first" | "last", out: string) {
 				if (!seen) keep("extension", "servers", { servers: pi.getMcpServers() });
 				seen = true;
 			});
+			// What our instance told in a turn: the history of a session does not say which instance told it.
+			pi.on("message_end", ({ message }) => {
+				const { customType, content } = message as { customType?: string; content?: unknown };
+				if (customType === "gortex") keep("extension", "told", { content });
+			});
 			// The command by which a person's step reloads, since RPC has none.
 			pi.registerCommand("bench-reload", { handler: async (_args, ctx) => ctx.reload() });
 		}

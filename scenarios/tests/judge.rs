@@ -175,6 +175,44 @@ fn a_briefing_that_stands_twice_is_told() {
     assert_eq!(told, ["3"]);
 }
 
+/// Two instances on one branch may each have met the lack of tools; one tells it once, and a briefing stands once.
+#[test]
+fn a_report_that_one_instance_tells_twice_is_told() {
+    const LACKING: &str = "briefing/two-that-lack-tools";
+    let told_event = |events: &[Event]| {
+        let at = events.iter().position(|event| event.event == "told");
+        at.expect("a report was told")
+    };
+    let again = told(LACKING, |events| {
+        let at = told_event(events);
+        let event = events[at].clone();
+        events.insert(at + 1, event);
+    });
+    assert_eq!(again, ["3"]);
+    let merged = told(LACKING, |events| {
+        let until = told_event(events);
+        let end = events.iter().skip(until).position(|event| {
+            event.event == "session_shutdown" && event.payload["reason"] == "reload"
+        });
+        events.remove(until + end.expect("a reload"));
+    });
+    // One instance that waits for tools twice is held once too often as well.
+    assert_eq!(merged, ["3", "4"]);
+    let briefing = told(LACKING, |events| {
+        let history = find(events, Lane::Host, "history", |_| true);
+        let entries = history.payload["entries"].as_array_mut().expect("entries");
+        let second = entries
+            .iter_mut()
+            .rfind(|entry| entry["customType"] == "gortex")
+            .expect("a note");
+        let note = second["content"].as_str().expect("text").to_owned();
+        let briefing = "✓ Gortex daemon ready (v0.65.0, uptime 2m). The graph of this repository is loaded.\n\
+             Look code up with the graph tools before opening files.";
+        second["content"] = format!("{note}\n\n{briefing}").into();
+    });
+    assert_eq!(briefing, ["3"]);
+}
+
 #[test]
 fn a_first_turn_past_its_caps_and_a_later_one_that_is_held_are_told() {
     for (nth, hold) in [(0, 60_000), (1, 1_000)] {

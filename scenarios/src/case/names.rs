@@ -59,7 +59,7 @@ fn known(lane: Lane) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// The events that a recorder keeps, from the file that both recorders read; `servers` is what it adds.
+/// The events that a recorder keeps, from the file that both recorders read; `servers` and `told` are what it adds.
 fn recorded() -> Vec<String> {
     let recorded: serde_json::Value =
         serde_json::from_str(include_str!("../../real-pi/recorded.json")).unwrap_or_default();
@@ -68,7 +68,7 @@ fn recorded() -> Vec<String> {
         .flat_map(|by| recorded[by].as_object().into_iter().flatten());
     members
         .map(|(name, _)| name.clone())
-        .chain(["servers".to_owned()])
+        .chain(["servers", "told"].map(str::to_owned))
         .collect()
 }
 

@@ -1,42 +1,82 @@
-//! Check 3: each report is told by at most one turn, and the briefing stands at most once on a branch.
+//! Check 3: an instance tells each report once, and the briefing stands at most once on a branch.
 
 use std::collections::BTreeMap;
+
+use serde_json::Value;
 
 use super::Failure;
 use super::call::text_of;
 use crate::trace::{Lane, Trace};
 
-/// Looks at the hidden messages of each recorded history, paragraph by paragraph.
+const CHECK: &str = "3 each report once";
+
+/// How a report begins that speaks of what its instance met: that there are no graph tools, or not yet. Two instances on
+/// one branch (a reload, a resumed session) may each have met it. All else is told of the daemon and stands once.
+const MET: &str = "Gortex graph tools ";
+
+/// Looks at what each instance told, and at the hidden messages of each recorded history, paragraph by paragraph.
 pub fn each_report_once(trace: &Trace) -> Vec<Failure> {
-    let mut failures = Vec::new();
-    for event in trace.named(Lane::Host, "history") {
-        let mut told: BTreeMap<String, usize> = BTreeMap::new();
-        let entries = event.payload["entries"].as_array().into_iter().flatten();
-        for entry in entries.filter(|entry| entry["customType"] == "gortex") {
-            let content = entry["content"]
-                .as_str()
-                .map_or_else(|| text_of(entry), str::to_owned);
-            for paragraph in content
-                .split("\n\n")
-                .map(str::trim)
-                .filter(|text| !text.is_empty())
-            {
-                *told.entry(ageless(paragraph)).or_default() += 1;
-            }
-        }
-        for (paragraph, times) in told.into_iter().filter(|(_, times)| *times > 1) {
-            let what = format!("told {times} times on one branch: {paragraph:?}");
-            failures.push(Failure::new("3 each report once", what).at(trace, event));
-        }
-    }
+    let mut failures = by_one_instance(trace);
+    failures.extend(on_one_branch(trace));
     let twice = trace
         .named(Lane::Model, "request")
         .filter(|event| event.payload["toldTwice"] == true);
     failures.extend(twice.map(|event| {
         let what = "a message of the history stands in the system prompt too (B2)";
-        Failure::new("3 each report once", what).at(trace, event)
+        Failure::new(CHECK, what).at(trace, event)
     }));
     failures
+}
+
+/// An instance ends with its `session_shutdown`: in one lane, so that the order is exact on the real host too.
+fn by_one_instance(trace: &Trace) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    let mut told = BTreeMap::new();
+    for event in trace.lane(Lane::Extension) {
+        match event.event.as_str() {
+            "session_shutdown" => told.clear(),
+            "told" => {
+                count(&event.payload, &mut told);
+                let again = told.iter().filter(|(_, times)| **times > 1);
+                failures.extend(again.map(|(paragraph, times)| {
+                    let what = format!("told {times} times by one instance: {paragraph:?}");
+                    Failure::new(CHECK, what).at(trace, event)
+                }));
+            }
+            _ => {}
+        }
+    }
+    failures
+}
+
+fn on_one_branch(trace: &Trace) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    for event in trace.named(Lane::Host, "history") {
+        let mut told = BTreeMap::new();
+        let entries = event.payload["entries"].as_array().into_iter().flatten();
+        for entry in entries.filter(|entry| entry["customType"] == "gortex") {
+            count(entry, &mut told);
+        }
+        let again = told
+            .into_iter()
+            .filter(|(paragraph, times)| *times > 1 && !paragraph.starts_with(MET));
+        failures.extend(again.map(|(paragraph, times)| {
+            let what = format!("told {times} times on one branch: {paragraph:?}");
+            Failure::new(CHECK, what).at(trace, event)
+        }));
+    }
+    failures
+}
+
+/// Counts the paragraphs of a message.
+fn count(message: &Value, told: &mut BTreeMap<String, usize>) {
+    let content = message["content"]
+        .as_str()
+        .map_or_else(|| text_of(message), str::to_owned);
+    let paragraphs = content.split("\n\n").map(str::trim);
+    for paragraph in paragraphs.filter(|text| !text.is_empty()) {
+        *told.entry(ageless(paragraph)).or_default() += 1;
+    }
 }
 
 /// A paragraph without the daemon's age, which tells two briefings apart that say the same (wire.md, readiness lines).

@@ -93,6 +93,7 @@ fn record(pi: &Pi, by: By, recorder: &Recorder) -> Result<(), Thrown> {
     }
     if by == By::Last {
         servers(pi, recorder)?;
+        told(pi, recorder)?;
         reload(pi)?;
     }
     Ok(())
@@ -109,6 +110,20 @@ fn servers(pi: &Pi, recorder: &Recorder) -> Result<(), Thrown> {
         Box::pin(std::future::ready(Ok(Value::Null)))
     });
     pi.on("before_agent_start", handler).map(drop)
+}
+
+/// Records what our instance told in a turn: the history of a session does not say which instance told it.
+fn told(pi: &Pi, recorder: &Recorder) -> Result<(), Thrown> {
+    let recorder = recorder.clone();
+    let handler: Handler = Arc::new(move |event, _| {
+        let message = event.get("message").unwrap_or_default();
+        if message["customType"] == "gortex" {
+            let content = json!({ "content": message["content"] });
+            recorder.record(Lane::Extension, "told", content);
+        }
+        Box::pin(std::future::ready(Ok(Value::Null)))
+    });
+    pi.on("message_end", handler).map(drop)
 }
 
 /// Offers the command by which a person's step reloads.
