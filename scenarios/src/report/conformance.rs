@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Format, failure_json, json_line, table, write_failures};
+use super::{Format, cut, failure_json, json_line, table, write_failures};
 use crate::matrix::Cell;
 use crate::suite::{Conformed, Named, Played};
 
@@ -113,7 +113,7 @@ fn write_text(out: &mut impl Write, columns: &[Column<'_>], summary: Summary) ->
             }
             for place in &outcome.differences {
                 writeln!(out, "  lane {} (- sim, + pi)", place.lane)?;
-                for line in place.text.lines() {
+                for line in cut::diff(&place.text) {
                     writeln!(out, "    {line}")?;
                 }
             }

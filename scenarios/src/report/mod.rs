@@ -1,6 +1,7 @@
 //! What a person or a machine is told about plays.
 
 pub mod conformance;
+mod cut;
 pub mod listing;
 pub mod matrix;
 pub mod mutations;
@@ -33,9 +34,6 @@ const BEFORE: usize = 4;
 /// How many after it.
 const AFTER: usize = 2;
 
-/// How much of a payload an excerpt shows, in characters.
-const PAYLOAD_SHOWN: usize = 300;
-
 /// The width of a table that no terminal bounds, in characters.
 const WIDTH: u16 = 160;
 
@@ -67,7 +65,7 @@ fn write_failures(
     trace: Option<&Trace>,
 ) -> io::Result<()> {
     for failure in failures {
-        writeln!(out, "  ✗ {}: {}", failure.check, failure.what)?;
+        writeln!(out, "  ✗ {}: {}", failure.check, cut::line(&failure.what))?;
         if let (Some(at), Some(trace)) = (failure.at, trace) {
             let end = (at + 1 + AFTER).min(trace.events.len());
             for (index, event) in trace
@@ -86,29 +84,9 @@ fn write_failures(
 }
 
 fn excerpt(event: &Event) -> String {
-    let payload = shortened(&event.payload.to_string(), PAYLOAD_SHOWN);
+    let payload = cut::line(&event.payload.to_string());
     format!(
         "{:>7} ms  {:<9} {:<22} {payload}",
         event.t, event.lane, event.event
     )
-}
-
-/// A text cut to so many characters; control characters that would act on a terminal are shown as what they are.
-fn shortened(text: &str, most: usize) -> String {
-    let shown: String = text
-        .chars()
-        .take(most)
-        .flat_map(|c| {
-            if c.is_control() {
-                c.escape_default().collect::<Vec<_>>()
-            } else {
-                vec![c]
-            }
-        })
-        .collect();
-    if text.chars().nth(most).is_some() {
-        shown + "…"
-    } else {
-        shown
-    }
 }

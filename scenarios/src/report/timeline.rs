@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{shortened, table};
+use super::cut::shortened;
+use super::table;
 use crate::trace::{Event, Lane, Trace};
 
 /// How much of an event a cell shows, in characters.
