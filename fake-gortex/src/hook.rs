@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::journal::bounded;
 use crate::matching::{self, Rule};
+use crate::posture;
 use crate::script::{Decision, HookRule, Script};
 use crate::{JournalEntry, JournalSink, Source, State};
 
@@ -68,13 +69,22 @@ pub async fn hook(
         Map::new()
     };
 
-    let rule = match matching::choose(&script.hook.decisions, state, |rule| {
+    let chosen = matching::choose(&script.hook.decisions, state, |rule| {
         applies(rule, &envelope)
+    });
+    let rule = match chosen.and_then(|rule| match rule {
+        Some(rule) => Ok(rule.clone()),
+        None => {
+            posture::decide(&script.hook.indexed, args, state, &envelope).map(|decision| HookRule {
+                decision,
+                ..HookRule::default()
+            })
+        }
     }) {
-        Ok(rule) => rule.cloned().unwrap_or_default(),
+        Ok(rule) => rule,
         Err(error) => {
             return HookOutcome {
-                stderr: format!("fake-gortex: cannot count rules: {error}\n").into_bytes(),
+                stderr: format!("fake-gortex: cannot keep its state: {error}\n").into_bytes(),
                 exit: 2,
                 ..HookOutcome::default()
             };

@@ -4,7 +4,7 @@
 //! Supports:
 //! - `gortex mcp` as [`Daemon::serve`], over any byte stream: handshake, the 21-tool surface (or the scripted one, and
 //!   the `GORTEX_TOOLS` grammar), `tools/call` with overlapping delays, edits that really happen on disk;
-//! - `gortex hook` as [`hook`]: one envelope in, one decision out;
+//! - `gortex hook` as [`hook`]: one envelope in, one decision out, scripted or that of a posture;
 //! - misbehaviour on demand: late, silent, failing, dying before or in the middle of a call, cut or foreign frames,
 //!   storms of `list_changed`, tools that come and go, hooks that hang, babble or fail;
 //! - both on the clock of tokio only, so that a paused clock makes them exact.
@@ -19,6 +19,7 @@ mod daemon;
 mod hook;
 mod journal;
 mod matching;
+mod posture;
 mod script;
 mod state;
 mod surface;
@@ -28,8 +29,8 @@ pub use daemon::{Daemon, Launch};
 pub use hook::{HookOutcome, hook};
 pub use journal::{FileJournal, JournalEntry, JournalSink, MemoryJournal, Source};
 pub use script::{
-    CallRule, DaemonScript, Decision, FileChange, HookRule, HookScript, LaterChange, RpcError,
-    Script, ScriptError,
+    Becomes, CallRule, DaemonScript, Decision, FileChange, HookRule, HookScript, LaterChange,
+    RpcError, Script, ScriptError,
 };
 pub use state::State;
 pub use surface::TOOLS;

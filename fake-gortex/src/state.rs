@@ -1,4 +1,4 @@
-//! What outlives a single process of Gortex: how often each rule has matched.
+//! What outlives a single process of Gortex: how often each rule has matched, and what a posture remembers.
 //!
 //! A hook is a new process for every envelope and a daemon may be started again, so the counters live either in
 //! memory that all of them share (in process) or in a small file under a lock (the binary).
@@ -43,10 +43,27 @@ impl State {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
+        self.with(|counts| count(counts, keys))
+    }
+
+    /// Gives a key a new count that depends on its old one, which is 0 where there was none; answers the new one.
+    ///
+    /// # Errors
+    /// As [`State::bump`].
+    pub(crate) fn change(&self, key: &str, new: impl FnOnce(u64) -> u64) -> io::Result<u64> {
+        self.with(|counts| {
+            let count = counts.entry(key.to_owned()).or_default();
+            *count = new(*count);
+            *count
+        })
+    }
+
+    /// One step on all counters that nobody else comes between.
+    fn with<T>(&self, step: impl FnOnce(&mut BTreeMap<String, u64>) -> T) -> io::Result<T> {
         match &self.0 {
             Store::Memory(counts) => {
                 let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(count(&mut counts, keys))
+                Ok(step(&mut counts))
             }
             Store::File(path) => {
                 let mut file = OpenOptions::new()
@@ -58,11 +75,11 @@ impl State {
                 // The lock falls with the file, however this ends.
                 file.lock()?;
                 let mut counts = read(&mut file)?;
-                let new = count(&mut counts, keys);
+                let done = step(&mut counts);
                 file.rewind()?;
                 file.set_len(0)?;
                 file.write_all(&serde_json::to_vec(&counts)?)?;
-                Ok(new)
+                Ok(done)
             }
         }
     }

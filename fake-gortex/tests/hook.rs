@@ -27,6 +27,25 @@ impl Case {
         hook(&self.script, &self.state, &self.journal, &args, envelope).await
     }
 
+    /// What a posture decides about a call.
+    async fn steered(&self, mode: &[&str], envelope: &Value) -> Value {
+        let args: Vec<String> = ["hook", "--agent=pi"]
+            .iter()
+            .chain(mode)
+            .map(ToString::to_string)
+            .collect();
+        let envelope = envelope.to_string();
+        let outcome = hook(
+            &self.script,
+            &self.state,
+            &self.journal,
+            &args,
+            envelope.as_bytes(),
+        )
+        .await;
+        serde_json::from_slice(&outcome.stdout).expect("decision")
+    }
+
     async fn ask(&self, envelope: &Value) -> HookOutcome {
         self.ask_bytes(envelope.to_string().as_bytes()).await
     }
@@ -170,4 +189,43 @@ async fn answers_without_reading() {
         *asked,
         json!({ "args": ["hook", "--agent=pi"], "unread": true })
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_posture_steers_what_looks_at_indexed_source() {
+    let case = Case::new("[hook]\nindexed = [\"src/\"]");
+    let read = call("Read", &json!({ "file_path": "src/a.rs" }));
+    let graph = json!({ "event": "tool_call", "session_id": "s", "tool_name": "read", "tool_input": {},
+        "is_gortex_tool": true });
+    let blocks = |decision: &Value| decision["block"] == true;
+
+    let denied = case.steered(&[], &read).await;
+    assert!(blocks(&denied) && denied["reason"].is_string(), "{denied}");
+    let other = call("Read", &json!({ "file_path": "notes.txt" }));
+    assert_eq!(case.steered(&[], &other).await, json!({}));
+    assert_eq!(
+        case.steered(&[], &call("Bash", &json!({}))).await,
+        json!({})
+    );
+    assert!(blocks(
+        &case
+            .steered(&[], &call("Grep", &json!({ "pattern": "x" })))
+            .await
+    ));
+
+    let guided = case.steered(&["--mode=enrich"], &read).await;
+    assert!(!blocks(&guided) && guided["additional_context"].is_string());
+
+    let mut streak = Vec::new();
+    for envelope in [&read, &read, &graph, &read, &read, &read, &read] {
+        streak.push(blocks(&case.steered(&["--mode=nudge"], envelope).await));
+    }
+    assert_eq!(streak, [false, false, false, false, false, true, false]);
+
+    // The graph was consulted above, in this session and in no other.
+    let unlock = ["--mode=consult-unlock"];
+    assert_eq!(case.steered(&unlock, &read).await, json!({}));
+    let mut elsewhere = read.clone();
+    elsewhere["session_id"] = "t".into();
+    assert!(blocks(&case.steered(&unlock, &elsewhere).await));
 }

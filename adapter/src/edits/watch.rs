@@ -130,7 +130,7 @@ impl Watch {
         let mut entries = Vec::new();
         for file in &self.files {
             let mut changes = file.places.iter().filter_map(|place| {
-                let change = changed(place, log)?;
+                let change = changed(place, failed, log)?;
                 Some((place.index, change))
             });
             // Where both places of one name changed, nothing tells which the call meant.
@@ -166,15 +166,18 @@ fn read(path: &Path) -> Result<FileText, String> {
 }
 
 /// The change at a place, or `None` where there is none that could be shown.
-fn changed(place: &Place, log: &mut Vec<String>) -> Option<Change> {
-    let after = read(&place.path);
-    if place.before == after {
-        return None;
-    }
-    match (&place.before, after) {
+fn changed(place: &Place, failed: bool, log: &mut Vec<String>) -> Option<Change> {
+    match (&place.before, read(&place.path)) {
         (Ok(before), Ok(after)) if shown(before) && shown(&after) => {
-            Change::between(before, &after)
+            if *before == after {
+                None
+            } else {
+                Change::between(before, &after)
+            }
         }
+        // A call that failed is likely to have failed at this very place, and tells so itself.
+        (before, after) if failed && *before == after => None,
+        // Where the text was read neither before nor after, it may have changed all the same (O11).
         (before, after) => {
             let cause = [
                 before.as_ref().map_or_else(Clone::clone, describe),

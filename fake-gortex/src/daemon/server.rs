@@ -109,7 +109,7 @@ impl Server {
             Ok(format!("{tool}: nothing done"))
         };
         for change in &rule.files {
-            work::put(&self.0.root, &change.path, change.content.as_deref())?;
+            work::put(&self.0.root, change)?;
         }
         outcome
     }

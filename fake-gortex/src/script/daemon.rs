@@ -137,6 +137,19 @@ pub struct FileChange {
     /// Its new text. Absent: the file is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
+    /// Becomes a folder, or a link that leads to itself, in the place of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub becomes: Option<Becomes>,
+}
+
+/// What a file becomes that nobody can read a text from, whoever asks: permissions bind no superuser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Becomes {
+    /// An empty folder.
+    Folder,
+    /// A symbolic link to itself.
+    Loop,
 }
 
 /// A JSON-RPC error as the daemon answers it.

@@ -17,6 +17,10 @@ pub struct HookScript {
     /// with a readiness line for a session start.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<HookRule>,
+    /// Beginnings of paths that count as indexed source: a call on one of them that no rule matches is decided by the
+    /// posture that `--mode` names, as Gortex does. None: no posture decides anything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub indexed: Vec<String>,
 }
 
 /// What one hook call does. In order: wait `delay_ms`, print, end.

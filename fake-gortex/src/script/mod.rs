@@ -3,7 +3,7 @@
 mod daemon;
 mod hook;
 
-pub use daemon::{CallRule, DaemonScript, FileChange, LaterChange, RpcError};
+pub use daemon::{Becomes, CallRule, DaemonScript, FileChange, LaterChange, RpcError};
 pub use hook::{Decision, HookRule, HookScript};
 
 use schemars::JsonSchema;

@@ -5,9 +5,12 @@ mod edit;
 mod look;
 mod paths;
 
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Map, Value};
+
+use crate::script::{Becomes, FileChange};
 
 pub(crate) use arguments::flatten;
 
@@ -30,11 +33,17 @@ pub(crate) fn perform(
     }
 }
 
-/// Gives a file new text, or deletes it, as a rule of the script says.
-pub(crate) fn put(root: &Path, path: &str, content: Option<&str>) -> Result<(), String> {
+/// Makes of a file what a rule of the script says.
+pub(crate) fn put(root: &Path, change: &FileChange) -> Result<(), String> {
+    let path = &change.path;
     let file = paths::resolve(root, path)?;
-    match content {
-        Some(content) => paths::write(&file, content),
-        None => std::fs::remove_file(&file).map_err(|error| format!("{path}: {error}")),
+    if let (Some(content), None) = (&change.content, change.becomes) {
+        return paths::write(&file, content);
     }
+    let done = std::fs::remove_file(&file).and_then(|()| match change.becomes {
+        None => Ok(()),
+        Some(Becomes::Folder) => std::fs::create_dir(&file),
+        Some(Becomes::Loop) => symlink(file.file_name().unwrap_or_default(), &file),
+    });
+    done.map_err(|error| format!("{path}: {error}"))
 }
