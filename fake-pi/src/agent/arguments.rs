@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use super::coerce;
+use crate::lone::without_lone_surrogates;
 use crate::model::{Arguments, ToolCall};
 use crate::tool::ToolDefinition;
 
@@ -28,7 +29,7 @@ pub(super) fn tool_call(call: &ToolCall) -> Value {
         Arguments::Json(value) => (Ok(value.clone()), value.to_string()),
         Arguments::Raw(text) if text.trim().is_empty() => (Ok(json!({})), String::new()),
         Arguments::Raw(text) => (
-            serde_json::from_str(text).map_err(|error| error.to_string()),
+            serde_json::from_str(&without_lone_surrogates(text)).map_err(|error| error.to_string()),
             text.clone(),
         ),
     };

@@ -35,4 +35,8 @@ pub struct Call {
     /// In the place of arguments: the script of a call of `codemode`, step by step. The model writes it as JavaScript.
     #[serde(default)]
     pub script: Vec<ScriptStep>,
+    /// The arguments as the text that the model streams, in place of `args`: for what TOML cannot say, such as half of a
+    /// surrogate pair (`\ud800`).
+    #[serde(default)]
+    pub raw: Option<String>,
 }

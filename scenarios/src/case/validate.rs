@@ -144,6 +144,12 @@ fn calls(case: &Case, faults: &mut Vec<Fault>) {
                 format!("the call id `{}` stands twice", call.id),
                 "give each call of the case an id of its own",
             ));
+        } else if call.raw.is_some() && !call.args.is_empty() {
+            faults.push(fault(
+                &[&format!("id = \"{}\"", call.id)],
+                format!("the call `{}` has its arguments twice", call.id),
+                "set `args` or `raw`, not both",
+            ));
         }
     }
 }

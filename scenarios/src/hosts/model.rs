@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fake_pi::{ModelReply, ToolCall};
+use fake_pi::{Arguments, ModelReply, ToolCall};
 use serde_json::{Value, json};
 
 use super::script;
-use crate::case::Answer;
+use crate::case::{Answer, Call};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Lane, normal};
 
@@ -54,15 +54,10 @@ impl ScriptedModel {
             "answer",
             json!({
                 "say": answer.say,
-                "calls": answer.calls.iter().map(|call| json!({ "id": call.id, "tool": call.tool, "args": script::arguments(call) }))
-                    .collect::<Vec<_>>(),
+                "calls": answer.calls.iter().map(recorded).collect::<Vec<_>>(),
             }),
         );
-        let calls: Vec<ToolCall> = answer
-            .calls
-            .iter()
-            .map(|call| ToolCall::new(&call.id, &call.tool, script::arguments(call)))
-            .collect();
+        let calls: Vec<ToolCall> = answer.calls.iter().map(scripted).collect();
         let mut reply = if calls.is_empty() {
             ModelReply::default()
         } else {
@@ -70,5 +65,23 @@ impl ScriptedModel {
         };
         reply.text.clone_from(&answer.say);
         reply
+    }
+}
+
+fn recorded(call: &Call) -> Value {
+    match &call.raw {
+        Some(raw) => json!({ "id": call.id, "tool": call.tool, "raw": raw }),
+        None => json!({ "id": call.id, "tool": call.tool, "args": script::arguments(call) }),
+    }
+}
+
+fn scripted(call: &Call) -> ToolCall {
+    ToolCall {
+        id: call.id.clone(),
+        name: call.tool.clone(),
+        arguments: match &call.raw {
+            Some(raw) => Arguments::Raw(raw.clone()),
+            None => Arguments::Json(script::arguments(call)),
+        },
     }
 }

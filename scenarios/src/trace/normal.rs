@@ -138,7 +138,7 @@ pub fn model_request(body: &Value) -> Value {
             if is_system(message) {
                 json!({ "role": "system", "content": "<system>" })
             } else {
-                varying::read(message)
+                with_whole_arguments(&varying::read(message))
             }
         })
         .collect();
@@ -149,6 +149,19 @@ pub fn model_request(body: &Value) -> Value {
     kept["toldTwice"] = json!(repeated(body));
     kept["messages"] = json!(messages);
     kept["tools"] = json!(tools);
+    kept
+}
+
+/// A message whose calls' arguments, which are JSON text within JSON, hold no half of a surrogate pair: in Rust there is
+/// none, so on the simulated host U+FFFD stands there instead.
+fn with_whole_arguments(message: &Value) -> Value {
+    let mut kept = message.clone();
+    let calls = kept.get_mut("tool_calls").and_then(Value::as_array_mut);
+    for call in calls.into_iter().flatten() {
+        if let Some(Value::String(text)) = call.pointer_mut("/function/arguments") {
+            *text = fake_pi::without_lone_surrogates(text).into_owned();
+        }
+    }
     kept
 }
 

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fake_pi::Version;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::process::Command;
 
 use self::endpoint::Endpoint;
@@ -227,4 +227,11 @@ fn follow_events(path: PathBuf, recorder: Recorder) -> Tail {
         };
         recorder.record(lane, &event, payload);
     })
+}
+
+/// A line that JavaScript wrote as JSON; `None` when it is none. Half a surrogate pair, which a Rust string cannot hold,
+/// becomes U+FFFD, as it does on the simulated host.
+fn value(line: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(line).ok()?;
+    serde_json::from_str(&fake_pi::without_lone_surrogates(text)).ok()
 }

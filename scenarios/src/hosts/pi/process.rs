@@ -220,7 +220,7 @@ async fn read_records(output: ChildStdout, records: UnboundedSender<Value>) {
             Ok(_) => {}
         }
         // Standard output belongs to the protocol; what is no record is kept as what it is, and judged.
-        let record = serde_json::from_slice(&line).unwrap_or_else(|_| {
+        let record = super::value(&line).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(&line[..line.len().min(STRAY_KEPT)]);
             json!({ "type": "stray", "text": text })
         });

@@ -69,7 +69,7 @@ fn read_lines(path: &PathBuf, position: &mut u64, take: &mut impl FnMut(Value)) 
     };
     *position += whole as u64 + 1;
     for line in text[..whole].split(|&byte| byte == b'\n') {
-        if let Ok(value) = serde_json::from_slice(line) {
+        if let Some(value) = super::value(line) {
             take(value);
         }
     }
