@@ -6,4 +6,5 @@ mod gate;
 mod panics;
 mod terminal;
 mod typescript;
+mod unloadable;
 mod world;
