@@ -1,5 +1,6 @@
 //! Instances against a fake host and a fake hook, in virtual time.
 
+mod abort;
 mod briefing;
 mod configuration;
 mod diffs;

@@ -11,6 +11,9 @@ const NO_REASON: &str = "Tool execution was blocked";
 /// Pi's text for a call that an abort kept from running (pi-host.md 9).
 const ABORTED: &str = "Operation aborted";
 
+/// Pi's text for a reload that was asked for in the middle of a run.
+const NOT_NOW: &str = "Wait for the current response to finish before reloading.";
+
 /// Check 1: no handler of ours, and no recorder, threw or rejected. A throw in `tool_call` is told by nobody (pi-host.md
 /// 2), but it stops the call: that is check 5's.
 pub fn none_failed(case: &Case, trace: &Trace) -> Vec<Failure> {
@@ -20,6 +23,9 @@ pub fn none_failed(case: &Case, trace: &Trace) -> Vec<Failure> {
     let replaced = case.host.replaces_mcp();
     let reported =
         reported.filter(|event| !(replaced && event.payload["event"] == "register_mcp_server"));
+    // That Pi refuses the person's reload is told in the same way, and no handler failed.
+    let reported = reported
+        .filter(|event| event.payload["event"] != "command" || event.payload["error"] != NOT_NOW);
     let reported = reported.filter(|event| {
         // Other extensions of a case are files of its own, and may fail.
         event.payload["extensionPath"]
