@@ -79,12 +79,16 @@ fn count(message: &Value, told: &mut BTreeMap<String, usize>) {
     }
 }
 
-/// A paragraph without the daemon's age, which tells two briefings apart that say the same (wire.md, readiness lines).
+/// A paragraph without the daemon's age, which tells two briefings apart that say the same: `uptime 1m` or `3s elapsed`
+/// in the first parentheses (wire.md, readiness lines).
 fn ageless(paragraph: &str) -> String {
-    let age =
-        |word: &str| word.ends_with([')', ',']) && word.starts_with(|c: char| c.is_ascii_digit());
-    let words = paragraph
-        .split(' ')
-        .map(|word| if age(word) { "<age>" } else { word });
-    words.collect::<Vec<_>>().join(" ")
+    let Some((before, rest)) = paragraph.split_once('(') else {
+        return paragraph.to_owned();
+    };
+    let Some((inside, after)) = rest.split_once(')') else {
+        return paragraph.to_owned();
+    };
+    let age = |part: &&str| part.starts_with("uptime ") || part.ends_with(" elapsed");
+    let kept: Vec<&str> = inside.split(", ").filter(|part| !age(part)).collect();
+    format!("{before}({}){after}", kept.join(", "))
 }
