@@ -42,6 +42,25 @@ fn iso(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}.{millis:03}Z")
 }
 
+/// Reads what [`iso`] wrote; 0 for anything else.
+pub(crate) fn ms_of_iso(text: &str) -> u64 {
+    let number = |from: usize, to: usize| -> Option<u64> { text.get(from..to)?.parse().ok() };
+    let read = || {
+        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+        // The year begins in March, so that the leap day is its last.
+        let (year, month) = if month > 2 {
+            (year, month - 3)
+        } else {
+            (year.checked_sub(1)?, month + 9)
+        };
+        let before = 365 * year + year / 4 - year / 100 + year / 400;
+        let days = (before + (153 * month + 2) / 5 + day).checked_sub(719_469)?;
+        let time = number(11, 13)? * 3_600_000 + number(14, 16)? * 60_000;
+        Some(days * MS_PER_DAY + time + number(17, 19)? * 1000 + number(20, 23)?)
+    };
+    read().unwrap_or_default()
+}
+
 /// The Gregorian date of a day counted from 1970-01-01, by counting from a March-based year 0.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
@@ -124,6 +143,10 @@ mod tests {
         assert_eq!(iso(START_MS), "2026-01-01T00:00:00.000Z");
         assert_eq!(iso(1_709_164_800_123), "2024-02-29T00:00:00.123Z");
         assert_eq!(iso(951_868_799_999), "2000-02-29T23:59:59.999Z");
+        for moment in [START_MS, 1_709_164_800_123, 951_868_799_999, 0] {
+            assert_eq!(ms_of_iso(&iso(moment)), moment);
+        }
+        assert_eq!(ms_of_iso("yesterday"), 0);
     }
 
     #[test]

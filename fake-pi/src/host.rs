@@ -21,7 +21,14 @@ use crate::model::Model;
 use crate::rpc;
 use crate::session::Session;
 use crate::session::history::History;
+use crate::settings::Settings;
 use crate::version::{Difference, Version};
+
+/// The tokens that the model takes in one request; Pi's default for a model that says nothing.
+pub(crate) const CONTEXT_WINDOW: u64 = 128_000;
+
+/// The tokens that the model gives in one answer; Pi's default as well.
+pub(crate) const MAX_OUTPUT: u64 = 16_384;
 
 /// What a host is started with.
 #[derive(Clone)]
@@ -61,6 +68,8 @@ pub struct HostOptions {
     pub further_tools: Vec<String>,
     /// Says what a `codemode` script does, since nothing here runs JavaScript.
     pub scripts: Arc<dyn Scripts>,
+    /// The user's settings.
+    pub settings: Settings,
     /// The seed of all ids.
     pub seed: u64,
     /// How long [`Host::close`] waits for handlers that never settle; the real Pi hangs or dies (pi-host.md 4.9).
@@ -88,6 +97,7 @@ impl HostOptions {
             keep_sessions: false,
             further_tools: Vec::new(),
             scripts: Arc::new(NoScripts),
+            settings: Settings::default(),
             seed: 0,
             patience: Duration::from_secs(60),
         }
@@ -322,7 +332,7 @@ impl Shared {
     /// The model as messages and `get_state` name it.
     pub(crate) fn model_state(&self) -> Value {
         json!({"id": self.options.model_id, "name": self.options.model_id, "api": "openai-completions",
-            "provider": self.options.provider, "reasoning": false, "input": ["text"], "contextWindow": 128_000,
-            "maxTokens": 16384})
+            "provider": self.options.provider, "reasoning": false, "input": ["text"], "contextWindow": CONTEXT_WINDOW,
+            "maxTokens": MAX_OUTPUT})
     }
 }

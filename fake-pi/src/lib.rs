@@ -2,15 +2,14 @@
 //! it on the real one, in the versions that [`Version`] names. See ARCHITECTURE.md for its place in the whole.
 //!
 //! Supports: factories, handlers and their order, the agent loop with parallel and sequential batches, steering and
-//! follow-ups, abort, retries, session history, new/resume/fork/clone/reload, custom messages, slash commands, the
-//! registry of tools, `registerMcpServer`, and stdio MCP servers.
+//! follow-ups, abort, retries, session history, compaction, tree navigation, new/resume/fork/clone/reload, custom messages,
+//! slash commands, the registry of tools, `registerMcpServer`, and stdio MCP servers.
 //!
 //! Does not model, and says so where a person or an extension asks for it: HTTP servers, their `auth`, and signing in.
 //!
-//! Does not model: the text of Pi's own system prompt, `message_update`, a message that a `message_end` handler changes
-//! in place (one that it returns is followed), entries that a handler of `turn_end` or `agent_before_settle` asks to
-//! append (its wish to go on is followed), compaction, tree navigation, images for the model, models other than one
-//! chat-completions model, JavaScript (a `codemode` script does what [`codemode::Scripts`] says), skills, prompt templates, dialogs, and what `pi`,
+//! Does not model: the text of Pi's own system prompt, `message_update`, the instructions that the model gets for a
+//! summary (a placeholder stands for them), images for the model, models other than one chat-completions model, JavaScript
+//! (a `codemode` script does what [`codemode::Scripts`] says), skills, prompt templates, dialogs, and what `pi`,
 //! `ctx` and the RPC commands offer beyond what is here: there is no method for it, and such a command is unknown.
 
 mod agent;
@@ -29,6 +28,7 @@ mod registry;
 mod rpc;
 mod runtime;
 mod session;
+mod settings;
 pub mod tool;
 mod tool_search;
 pub mod tools;
@@ -41,6 +41,8 @@ pub use fault::Fault;
 pub use host::{Exit, Host, HostOptions};
 pub use instance::{Command, Ctx, Delivery, NOT_INITIALIZED, Pi, STALE, Unsubscribe};
 pub use lone::without_lone_surrogates;
-pub use model::{Arguments, Model, ModelFailure, ModelReply, Stop, ToolCall};
+pub use model::{Arguments, Model, ModelFailure, ModelReply, Pause, Piece, Stop, ToolCall};
 pub use runtime::runtime;
+pub use session::NavigateOptions;
+pub use settings::{CompactionSettings, RetrySettings, Settings};
 pub use version::{Difference, NotModelled, Version};

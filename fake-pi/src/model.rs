@@ -10,7 +10,7 @@ pub trait Model: Send + Sync {
     /// Answers one request, an OpenAI chat-completions body.
     ///
     /// While the returned future is pending, the response head has not arrived: an abort then ends the turn without
-    /// a pending assistant message. [`ModelReply::delay`] is the wait after the head.
+    /// a pending assistant message. [`ModelReply::pauses`] are waits after the head.
     fn complete(&self, request: Value) -> BoxFuture<'static, ModelReply>;
 }
 
@@ -55,6 +55,16 @@ pub enum Arguments {
     Raw(String),
 }
 
+impl Arguments {
+    /// The text of the `arguments` string.
+    pub fn written(&self) -> String {
+        match self {
+            Self::Json(value) => value.to_string(),
+            Self::Raw(text) => text.clone(),
+        }
+    }
+}
+
 /// One tool call of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
@@ -86,11 +96,82 @@ pub struct ModelReply {
     pub stop: Stop,
     /// Set: the request failed and the rest is ignored.
     pub failure: Option<ModelFailure>,
-    /// How long the answer streams after its head arrived.
-    pub delay: Duration,
+    /// Where the answer pauses after its head arrived, in the order of `after`.
+    pub pauses: Vec<Pause>,
+    /// The tokens that the provider says request and answer took, of which one is the answer's. Pi compacts by it.
+    pub tokens: u64,
+}
+
+/// A pause in the stream of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// Behind how many characters: those of the text first, then those of each call's arguments. A call begins with the
+    /// first character of its arguments.
+    pub after: usize,
+    /// How long.
+    pub lasts: Duration,
+}
+
+/// A piece of an answer as it arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// More of the text.
+    Text(String),
+    /// A call begins: the index of the call.
+    Call(usize),
+    /// More of the arguments of the call that began last.
+    Arguments(String),
+    /// Nothing arrives for a while.
+    Pause(Duration),
 }
 
 impl ModelReply {
+    /// The same answer, of which all has arrived before its stream ends after a while.
+    #[must_use]
+    pub fn lasting(self, lasts: Duration) -> Self {
+        let after = usize::MAX;
+        Self {
+            pauses: vec![Pause { after, lasts }],
+            ..self
+        }
+    }
+
+    /// The answer in the pieces in which it arrives.
+    pub fn pieces(&self) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut pauses = self.pauses.iter().copied().peekable();
+        let mut at = 0;
+        let mut cut = |pieces: &mut Vec<Piece>, text: &str, piece: fn(String) -> Piece| {
+            let mut rest = String::new();
+            for sign in text.chars() {
+                while let Some(pause) = pauses.next_if(|pause| pause.after <= at) {
+                    if !rest.is_empty() {
+                        pieces.push(piece(std::mem::take(&mut rest)));
+                    }
+                    pieces.push(Piece::Pause(pause.lasts));
+                }
+                rest.push(sign);
+                at += 1;
+            }
+            if !rest.is_empty() {
+                pieces.push(piece(rest));
+            }
+        };
+        cut(&mut pieces, &self.text, Piece::Text);
+        for (index, call) in self.tool_calls.iter().enumerate() {
+            let from = pieces.len();
+            cut(&mut pieces, &call.arguments.written(), Piece::Arguments);
+            // A pause before its first character is one before the call.
+            let begins = pieces[from..]
+                .iter()
+                .position(|piece| !matches!(piece, Piece::Pause(_)));
+            let at = begins.map_or(pieces.len(), |begins| from + begins);
+            pieces.insert(at, Piece::Call(index));
+        }
+        pieces.extend(pauses.map(|pause| Piece::Pause(pause.lasts)));
+        pieces
+    }
+
     /// A plain answer.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
@@ -125,5 +206,39 @@ impl ToolCall {
             name: name.into(),
             arguments: Arguments::Json(arguments),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pause_lies_before_the_character_that_it_names_and_before_the_call_that_begins_with_it() {
+        let second = Duration::from_secs(1);
+        let pause = |after| Pause {
+            after,
+            lasts: second,
+        };
+        let reply = ModelReply {
+            text: "äb".into(),
+            tool_calls: vec![ToolCall::new("c1", "read", json!({}))],
+            pauses: vec![pause(1), pause(2), pause(3), pause(4)],
+            ..ModelReply::default()
+        };
+        let expected = vec![
+            Piece::Text("ä".into()),
+            Piece::Pause(second),
+            Piece::Text("b".into()),
+            Piece::Pause(second),
+            Piece::Call(0),
+            Piece::Arguments("{".into()),
+            Piece::Pause(second),
+            Piece::Arguments("}".into()),
+            Piece::Pause(second),
+        ];
+        assert_eq!(reply.pieces(), expected);
     }
 }

@@ -77,6 +77,8 @@ pub struct ToolOutput {
     pub structured_content: Option<Value>,
     /// Whether the tool itself calls this a failure.
     pub is_error: bool,
+    /// Whether this result ends the run, if all others of its batch do too.
+    pub terminate: bool,
 }
 
 /// A tool that threw: the model reads the message (pi-host.md 1.4).

@@ -69,6 +69,14 @@ export function record(by: "first" | "last", out: string) {
 			});
 			// The command by which a person's step reloads, since RPC has none.
 			pi.registerCommand("bench-reload", { handler: async (_args, ctx) => ctx.reload() });
+			// The command by which a person's step goes to another entry of the session's tree.
+			pi.registerCommand("bench-navigate", {
+				handler: async (args, ctx) => {
+					const { entry, ...options } = JSON.parse(args) as { entry: string; summarize: boolean; label?: string };
+					const { cancelled } = await ctx.navigateTree(entry, options);
+					keep("extension", "navigated", { cancelled });
+				},
+			});
 		}
 	};
 }

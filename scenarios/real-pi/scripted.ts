@@ -1,16 +1,22 @@
-// An extension beside ours that does what a case says: registers servers and commands in its factory, and waits, changes,
-// registers, sends, throws or returns on events. The simulated host has the same in Rust.
+// An extension beside ours that does what a case says: registers servers, tools and commands in its factory, and waits,
+// changes, registers, appends, sends, throws or returns on events. The simulated host has the same in Rust.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 
+type DeliverAs = "steer" | "follow_up" | "next_turn";
+
 interface Deeds {
 	registers: Record<string, unknown>;
-	sends: { custom_type: string; content: string; trigger_turn: boolean }[];
+	appends: { custom_type: string; data?: unknown }[];
+	sends: { custom_type: string; content: string; display: boolean; deliver_as?: DeliverAs | null; trigger_turn?: boolean | null }[];
+	says: { text: string; deliver_as?: DeliverAs | null }[];
+	aborts: boolean;
 }
 
 interface Handler {
 	event: string;
 	when: Record<string, unknown>;
+	times?: number | null;
 	delay_ms: number;
 	sets: Record<string, unknown>;
 	does: Deeds;
@@ -18,30 +24,78 @@ interface Handler {
 	returns?: unknown;
 }
 
+interface Tool {
+	name: string;
+	parameters?: Record<string, unknown> | null;
+	sequential: boolean;
+	updates: string[];
+	delay_ms: number;
+	on_abort?: string | null;
+	throws?: string | null;
+	text: string;
+	images: { data: string; mime_type: string }[];
+	details?: unknown;
+	is_error: boolean;
+	terminate: boolean;
+}
+
 interface Script {
 	registers: Record<string, unknown>;
+	tools: Tool[];
 	commands: { name: string; does: Deeds }[];
 	on: Handler[];
 }
+
+const DELIVERY = { steer: "steer", follow_up: "followUp", next_turn: "nextTurn" } as const;
 
 /** Makes the extension that a case scripts. */
 export function scripted(script: Script) {
 	return (pi: ExtensionAPI) => {
 		register(pi, script.registers);
+		// biome-ignore lint: the tool is data, so its types are not known here.
+		for (const tool of script.tools) pi.registerTool(made(tool) as any);
 		for (const { name, does } of script.commands) {
-			pi.registerCommand(name, { handler: async () => perform(pi, does) });
+			pi.registerCommand(name, { handler: async (_args, ctx) => perform(pi, ctx, does) });
 		}
 		for (const handler of script.on) {
+			let done = 0;
 			// biome-ignore lint: the event's name is data, so its type is not known here.
-			(pi.on as any)(handler.event, async (event: Record<string, unknown>) => {
+			(pi.on as any)(handler.event, async (event: Record<string, unknown>, ctx: { abort(): void }) => {
 				if (!Object.entries(handler.when).every(([name, value]) => event[name] === value)) return undefined;
+				if (handler.times != null && done++ >= handler.times) return undefined;
 				if (handler.delay_ms > 0) await sleep(handler.delay_ms);
 				for (const [path, value] of Object.entries(handler.sets)) set(event, path.split("."), value);
-				perform(pi, handler.does);
+				perform(pi, ctx, handler.does);
 				if (handler.throws != null) throw new Error(handler.throws);
-				return handler.returns ?? undefined;
+				return filled(handler.returns ?? undefined, event);
 			});
 		}
+	};
+}
+
+function made(tool: Tool) {
+	return {
+		name: tool.name,
+		label: tool.name,
+		description: "A tool of the case.",
+		parameters: tool.parameters ?? { type: "object", properties: {} },
+		...(tool.sequential ? { executionMode: "sequential" } : {}),
+		async execute(_id: string, _input: unknown, signal: AbortSignal | undefined, update?: (partial: unknown) => void) {
+			for (const text of tool.updates) update?.({ content: [{ type: "text", text }] });
+			try {
+				await sleep(tool.delay_ms, undefined, { signal: tool.on_abort != null ? signal : undefined });
+			} catch {
+				throw new Error(tool.on_abort ?? "");
+			}
+			if (tool.throws != null) throw new Error(tool.throws);
+			const images = tool.images.map(({ data, mime_type }) => ({ type: "image", data, mimeType: mime_type }));
+			return {
+				content: [{ type: "text", text: tool.text }, ...images],
+				...(tool.details != null ? { details: tool.details } : {}),
+				...(tool.is_error ? { isError: true } : {}),
+				...(tool.terminate ? { terminate: true } : {}),
+			};
+		},
 	};
 }
 
@@ -49,11 +103,36 @@ function register(pi: ExtensionAPI, servers: Record<string, unknown>) {
 	for (const [name, config] of Object.entries(servers)) pi.registerMcpServer(name, config as never);
 }
 
-function perform(pi: ExtensionAPI, deeds: Deeds) {
+function perform(pi: ExtensionAPI, ctx: { abort(): void }, deeds: Deeds) {
 	register(pi, deeds.registers);
-	for (const { custom_type, content, trigger_turn } of deeds.sends) {
-		pi.sendMessage({ customType: custom_type, content, display: false }, trigger_turn ? { triggerTurn: true } : undefined);
+	for (const { custom_type, data } of deeds.appends) pi.appendEntry(custom_type, data ?? undefined);
+	for (const { custom_type, content, display, deliver_as, trigger_turn } of deeds.sends) {
+		pi.sendMessage(
+			{ customType: custom_type, content, display },
+			{
+				...(deliver_as != null ? { deliverAs: DELIVERY[deliver_as] } : {}),
+				...(trigger_turn != null ? { triggerTurn: trigger_turn } : {}),
+			},
+		);
 	}
+	for (const { text, deliver_as } of deeds.says) {
+		pi.sendUserMessage(text, deliver_as != null && deliver_as !== "next_turn" ? { deliverAs: DELIVERY[deliver_as] as never } : undefined);
+	}
+	if (deeds.aborts) ctx.abort();
+}
+
+/** What a handler returns, with the event's own values where the case names them. */
+function filled(value: unknown, event: Record<string, unknown>): unknown {
+	if (typeof value === "string") {
+		const path = /^<event (.*)>$/.exec(value)?.[1];
+		if (path === undefined) return value;
+		return path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], event);
+	}
+	if (Array.isArray(value)) return value.map((item) => filled(item, event));
+	if (typeof value === "object" && value !== null) {
+		return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item, event)]));
+	}
+	return value;
 }
 
 /** Puts a value in place: the way to it must exist. */

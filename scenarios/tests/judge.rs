@@ -161,18 +161,24 @@ fn guidance_on_a_scripts_call_that_stands_elsewhere_or_in_another_order_is_told(
 }
 
 #[test]
-fn a_briefing_that_stands_twice_is_told() {
-    let told = told(TWO_FILES, |events| {
-        let history = find(events, Lane::Host, "history", |_| true);
-        let entries = history.payload["entries"].as_array_mut().expect("entries");
-        let briefing = entries
-            .iter()
-            .find(|entry| entry["customType"] == "gortex")
-            .expect("briefing")
-            .clone();
-        entries.push(briefing);
-    });
-    assert_eq!(told, ["3"]);
+fn a_briefing_that_stands_twice_on_a_branch_is_told_and_one_on_each_of_two_is_not() {
+    let with_copy = |at_the_end: bool| {
+        told(TWO_FILES, |events| {
+            let history = find(events, Lane::Host, "history", |_| true);
+            let entries = history.payload["entries"].as_array_mut().expect("entries");
+            let mut briefing = entries
+                .iter()
+                .find(|entry| entry["customType"] == "gortex")
+                .expect("briefing")
+                .clone();
+            if at_the_end {
+                briefing["after"] = entries.len().into();
+            }
+            entries.push(briefing);
+        })
+    };
+    assert_eq!(with_copy(true), ["3"]);
+    assert_eq!(with_copy(false), [""; 0]);
 }
 
 /// Two instances on one branch may each have met the lack of tools; one tells it once, and a briefing stands once.

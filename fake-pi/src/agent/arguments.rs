@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::coerce;
+use super::{broken, coerce};
 use crate::lone::without_lone_surrogates;
 use crate::model::{Arguments, ToolCall};
 use crate::tool::ToolDefinition;
@@ -22,14 +22,17 @@ struct Fault {
 
 /// The part of an assistant message that stands for a call.
 ///
-/// Arguments that are no JSON object become `{}` and an error for the model. Broken JSON is not repaired, and its error is
-/// worded by another reader than Pi's.
+/// Arguments that are no JSON object become `{}` and an error for the model. Broken JSON is not repaired; its error is
+/// worded as Pi's reader does where it was cut off, and by another reader where it is wrong otherwise.
 pub(super) fn tool_call(call: &ToolCall) -> Value {
     let (read, text) = match &call.arguments {
         Arguments::Json(value) => (Ok(value.clone()), value.to_string()),
         Arguments::Raw(text) if text.trim().is_empty() => (Ok(json!({})), String::new()),
         Arguments::Raw(text) => (
-            serde_json::from_str(&without_lone_surrogates(text)).map_err(|error| error.to_string()),
+            serde_json::from_str(&without_lone_surrogates(text)).map_err(|error| {
+                let cut_off = broken::why_cut_off(text);
+                cut_off.unwrap_or_else(|| error.to_string())
+            }),
             text.clone(),
         ),
     };

@@ -204,6 +204,7 @@ fn from_output(call: &Value, output: ToolOutput) -> Finished {
         structured: output.structured_content,
         own_error: output.is_error,
         is_error: output.is_error,
+        terminates: output.terminate,
         ..Finished::refused(call, "")
     }
 }

@@ -2,12 +2,13 @@
 
 mod arguments;
 mod batch;
+mod broken;
 mod coerce;
 mod execute;
 pub(crate) mod nested;
 mod preflight;
 pub(crate) mod request;
-mod respond;
+pub(crate) mod respond;
 pub(crate) mod system;
 
 use std::sync::Arc;
@@ -53,6 +54,7 @@ pub(crate) async fn run(
         go_on = false;
         while more_calls || !pending.is_empty() {
             if !first {
+                session.compact_between_turns().await;
                 // Whatever came while the last turn was closed is delivered with this one.
                 if pending.is_empty() && !session.host.makes(Fault::SteersLate) {
                     pending = session.take_steering();

@@ -9,14 +9,25 @@ use crate::registry::tools;
 const NO_USER_IMAGE: &str = "(image omitted: model does not support images)";
 const NO_TOOL_IMAGE: &str = "(tool image omitted: model does not support images)";
 
-/// A message in the roles that a model knows: custom messages become the user's (pi-host.md 7).
+/// Stand for the sentences with which Pi introduces a summary to the model.
+const COMPACTED: &str = "<a compacted conversation>";
+const BRANCH: &str = "<a branch that was left>";
+
+fn framed(introduction: &str, message: &Value, end: &str) -> Value {
+    let summary = message["summary"].as_str().unwrap_or_default();
+    json!([{"type": "text", "text": format!("{introduction}\n\n<summary>\n{summary}{end}")}])
+}
+
+/// A message in the roles that a model knows: custom messages and summaries become the user's (pi-host.md 7).
 pub(crate) fn to_llm(message: &Value) -> Value {
-    if message["role"] != "custom" {
-        return message.clone();
-    }
-    let content = match &message["content"] {
-        Value::String(text) => json!([{"type": "text", "text": text}]),
-        content => content.clone(),
+    let content = match message["role"].as_str() {
+        Some("custom") => match &message["content"] {
+            Value::String(text) => json!([{"type": "text", "text": text}]),
+            content => content.clone(),
+        },
+        Some("compactionSummary") => framed(COMPACTED, message, "\n</summary>"),
+        Some("branchSummary") => framed(BRANCH, message, "</summary>"),
+        _ => return message.clone(),
     };
     json!({"role": "user", "content": content, "timestamp": message["timestamp"]})
 }

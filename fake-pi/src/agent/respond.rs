@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{arguments, request};
 use crate::fault::Fault;
-use crate::model::ModelReply;
+use crate::model::{Arguments, ModelReply, Piece, ToolCall};
 use crate::session::Session;
 use crate::version::Difference;
 
@@ -62,15 +62,9 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
         return finish(session, message, started, false).await;
     }
     start(session, &blank, &reply).await;
-    let streamed = tokio::select! {
-        biased;
-        () = signal.cancelled() => false,
-        () = sleep(reply.delay) => true,
-    };
     let mut message = blank;
-    if !streamed {
-        // What had arrived stays in the message; of a simulated stream that is the text.
-        message["content"] = text_part(&reply).into_iter().collect();
+    if let Err(arrived) = stream(&reply, signal).await {
+        message["content"] = Value::Array(arrived);
         return finish(
             session,
             aborted(message, ABORTED_DURING, session),
@@ -79,8 +73,8 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
         )
         .await;
     }
-    let calls = reply.tool_calls.iter().map(arguments::tool_call);
-    message["content"] = text_part(&reply).into_iter().chain(calls).collect();
+    message["content"] = content(&reply);
+    message["usage"] = usage(reply.tokens);
     message["stopReason"] = reply.stop.pi().into();
     message["rawStopReason"] = reply.stop.raw().into();
     finish(session, message, started, true).await
@@ -88,7 +82,7 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
 
 /// `message_start` of an answer that begins to arrive.
 async fn start(session: &Session, blank: &Value, reply: &ModelReply) {
-    match text_part(reply).filter(|_| session.host.does(Difference::ShowsTextAtStart)) {
+    match text_part(&reply.text).filter(|_| session.host.does(Difference::ShowsTextAtStart)) {
         Some(text) => {
             let mut shown = blank.clone();
             shown["content"] = Value::Array(vec![text]);
@@ -98,8 +92,58 @@ async fn start(session: &Session, blank: &Value, reply: &ModelReply) {
     }
 }
 
-fn text_part(reply: &ModelReply) -> Option<Value> {
-    (!reply.text.is_empty()).then(|| json!({"type": "text", "text": reply.text}))
+/// Lets an answer arrive, piece by piece.
+///
+/// # Errors
+/// The content that had arrived when the run was aborted: it stays in the message.
+pub(crate) async fn stream(
+    reply: &ModelReply,
+    signal: &CancellationToken,
+) -> Result<(), Vec<Value>> {
+    let mut text = String::new();
+    let mut calls: Vec<(usize, String)> = Vec::new();
+    for piece in reply.pieces() {
+        match piece {
+            Piece::Text(more) => text += &more,
+            Piece::Call(index) => calls.push((index, String::new())),
+            Piece::Arguments(more) => {
+                if let Some((_, arguments)) = calls.last_mut() {
+                    *arguments += &more;
+                }
+            }
+            Piece::Pause(lasts) => tokio::select! {
+                biased;
+                () = signal.cancelled() => {
+                    let cut = |(index, arguments): (usize, String)| {
+                        arguments::tool_call(&ToolCall {
+                            arguments: Arguments::Raw(arguments),
+                            ..reply.tool_calls[index].clone()
+                        })
+                    };
+                    return Err(text_part(&text).into_iter().chain(calls.into_iter().map(cut)).collect());
+                }
+                () = sleep(lasts) => {}
+            },
+        }
+    }
+    Ok(())
+}
+
+/// The content of a whole answer.
+pub(crate) fn content(reply: &ModelReply) -> Value {
+    let calls = reply.tool_calls.iter().map(arguments::tool_call);
+    text_part(&reply.text).into_iter().chain(calls).collect()
+}
+
+fn text_part(text: &str) -> Option<Value> {
+    (!text.is_empty()).then(|| json!({"type": "text", "text": text}))
+}
+
+/// What the provider says an answer took, one token of it the answer's own.
+pub(crate) fn usage(tokens: u64) -> Value {
+    let zero = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0});
+    json!({"input": tokens.saturating_sub(1), "output": tokens.min(1), "cacheRead": 0, "cacheWrite": 0,
+        "totalTokens": tokens, "cost": zero})
 }
 
 /// Replaces the system messages by the text that a handler forced on the run.
@@ -125,12 +169,9 @@ fn forced(session: &Session, messages: Vec<Value>) -> Vec<Value> {
 
 /// An assistant message of which nothing has arrived.
 fn blank(session: &Session) -> Value {
-    let zero = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0});
     json!({
         "role": "assistant", "content": [], "api": "openai-completions", "provider": session.host.options.provider,
-        "model": session.host.options.model_id,
-        "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": zero},
-        "stopReason": "pending", "timestamp": session.host.clock.now_ms()
+        "model": session.host.options.model_id, "usage": usage(0), "stopReason": "pending", "timestamp": session.host.clock.now_ms()
     })
 }
 

@@ -88,6 +88,7 @@ pub(super) async fn run(run: ToolRun, scripts: &dyn Scripts) -> Result<ToolOutpu
         details: Some(details),
         structured_content: None,
         is_error: ended.is_err(),
+        terminate: false,
     })
 }
 
@@ -140,6 +141,7 @@ fn not_started(calls: &Calls, started: Instant, reason: &str) -> ToolOutput {
         details: Some(calls.details()),
         structured_content: None,
         is_error: true,
+        terminate: false,
     }
 }
 

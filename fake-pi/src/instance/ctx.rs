@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Instance, STALE};
 use crate::extension::Thrown;
 use crate::rpc::replace::{self, Replacement};
-use crate::session::Session;
+use crate::session::{NavigateOptions, Session};
 
 /// A handler's context. Every method throws [`STALE`] once the session was replaced (pi-host.md 6, 11).
 #[derive(Clone)]
@@ -184,6 +184,36 @@ impl Ctx {
         )
         .await
         .map_err(Thrown::error)
+    }
+
+    /// Goes to another entry of the session's tree. For command handlers; returns whether it was cancelled.
+    ///
+    /// # Errors
+    /// [`STALE`], or Pi's text: something runs, there is no such entry, or why there is no summary.
+    pub async fn navigate_tree(
+        &self,
+        entry: &str,
+        options: NavigateOptions,
+    ) -> Result<bool, Thrown> {
+        let session = self.session()?;
+        session
+            .navigate(entry, options)
+            .await
+            .map_err(Thrown::error)
+    }
+
+    /// Compacts the session, without waiting for it; `focus` is what the summary is to look at.
+    ///
+    /// # Errors
+    /// [`STALE`].
+    pub fn compact(&self, focus: Option<String>) -> Result<(), Thrown> {
+        let session = self.session()?;
+        let host = session.host.clone();
+        host.spawn("ctx.compact", async move {
+            // Who asked may listen to `session_compact_failed`.
+            let _ = session.compact(focus.as_deref()).await;
+        });
+        Ok(())
     }
 
     /// Loads the extensions afresh in the same session. For command handlers.

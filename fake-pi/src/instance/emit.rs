@@ -10,10 +10,12 @@ use super::{Ctx, Instance, Slot};
 use crate::extension::{Event, Handler, Thrown};
 
 /// What the handlers of a turn's or a run's end decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Boundary {
     /// Whether one of them asked for another request.
     pub(crate) go_on: bool,
+    /// The entries that they asked to append, as the last one left the list.
+    pub(crate) entries: Value,
 }
 
 /// JavaScript's notion of a value that counts as true.
@@ -100,21 +102,25 @@ impl Instance {
     }
 
     /// Emits `turn_end` or `agent_before_settle`: each handler gets an event of its own with what the ones before it
-    /// decided.
-    ///
-    /// Entries that a handler asks to append are not modelled; the context it sees is that of the session.
+    /// decided, and the context as `context` gives it for the entries that they asked for. If the last list of entries
+    /// cannot be appended, nothing that they decided counts.
     pub(crate) async fn emit_boundary(
         &self,
         base: &Value,
-        context: impl Fn() -> Value,
+        context: impl Fn(&Value) -> Result<Value, String>,
     ) -> Boundary {
-        let mut decided = Boundary::default();
+        let mut decided = Boundary {
+            go_on: false,
+            entries: Value::Array(Vec::new()),
+        };
+        let mut shown = context(&decided.entries).unwrap_or_default();
+        let mut valid = true;
         let kind = base["type"].as_str().unwrap_or_default().to_owned();
         for (slot, handler) in self.snapshot(&kind) {
             let mut event = base.clone();
-            event["entries"] = Value::Array(Vec::new());
+            event["entries"] = decided.entries.clone();
             event["continue"] = decided.go_on.into();
-            event["context"] = context();
+            event["context"] = shown.clone();
             let result = self
                 .call_reporting(&slot, &handler, &Event::new(event))
                 .await
@@ -122,7 +128,18 @@ impl Instance {
             if let Some(go_on) = result.get("continue").filter(|go_on| !go_on.is_null()) {
                 decided.go_on = truthy(go_on);
             }
+            if let Some(entries) = result.get("entries").filter(|entries| !entries.is_null()) {
+                decided.entries = entries.clone();
+            }
+            match context(&decided.entries) {
+                Ok(context) => (shown, valid) = (context, true),
+                Err(error) => {
+                    valid = false;
+                    let text = format!("Invalid boundary entries: {error}");
+                    self.report(&slot.path, &kind, &text);
+                }
+            }
         }
-        decided
+        if valid { decided } else { Boundary::default() }
     }
 }

@@ -196,17 +196,19 @@ impl Instance {
         })
     }
 
-    /// Runs `message_end`; a handler may replace the message by one of the same role.
-    ///
-    /// A message changed in place is not followed; only a returned one is.
+    /// Runs `message_end`; a handler may change the message in place, or replace it by one of the same role. What it does
+    /// to a message that another handler has returned counts as well, since that is the one in use by then.
     pub(crate) async fn emit_message_end(&self, message: Value) -> Value {
         let mut current = message;
         for (slot, handler) in self.snapshot("message_end") {
-            let event = Event::new(json!({"type": "message_end", "message": current}));
+            let shared = Shared::new(current.clone());
+            let event = Event::new(json!({"type": "message_end"}));
+            event.share("message", &shared);
             let result = self
                 .call_reporting(&slot, &handler, &event)
                 .await
                 .unwrap_or_default();
+            current = shared.get();
             let Some(replacement) = result.get("message").filter(|message| truthy(message)) else {
                 continue;
             };

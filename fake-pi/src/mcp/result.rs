@@ -70,6 +70,7 @@ pub fn convert(
     result.entry("content").or_insert_with(|| json!([]));
     result.shift_remove("_meta");
     Ok(ToolOutput {
+        terminate: false,
         content,
         details: Some(details),
         structured_content: Some(Value::Object(result)),

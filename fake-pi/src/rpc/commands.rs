@@ -77,6 +77,10 @@ async fn handle(
             session.abort().await;
             Ok(None)
         }
+        "compact" => {
+            let focus = command["customInstructions"].as_str();
+            session.compact(focus).await.map(Some)
+        }
         "clear_queue" => Ok(Some(session.clear_queue())),
         "new_session" => {
             let cancelled = replace::replace(host, Replacement::New).await?;
@@ -130,15 +134,18 @@ async fn queue(
 }
 
 fn state(host: &Shared, session: &Session) -> Value {
+    let settings = &host.options.settings;
+    let mode = |all: bool| if all { "all" } else { "one-at-a-time" };
     let mut state = json!({
         "model": host.model_state(), "thinkingLevel": "off", "isStreaming": session.is_running(),
-        "isCompacting": false, "steeringMode": "one-at-a-time", "followUpMode": "one-at-a-time"
+        "isCompacting": session.is_compacting(), "steeringMode": mode(settings.steer_all),
+        "followUpMode": mode(settings.follow_up_all)
     });
     if let Some(file) = session.file() {
         state["sessionFile"] = file.into();
     }
     state["sessionId"] = session.id().into();
-    state["autoCompactionEnabled"] = true.into();
+    state["autoCompactionEnabled"] = settings.compaction.enabled.into();
     state["messageCount"] = session.messages().len().into();
     state["pendingMessageCount"] = session.pending_messages().into();
     state

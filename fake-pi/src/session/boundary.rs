@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Session;
+use super::{Session, projection};
 use crate::agent::request;
 
 impl Session {
@@ -31,9 +31,10 @@ impl Session {
             "messageEntryId": entry, "toolResultEntryIds": ids, "outcome": outcome
         });
         let decided = instance
-            .emit_boundary(&base, || self.boundary_context(true))
+            .emit_boundary(&base, |drafts| self.boundary_context(drafts, true))
             .await;
-        if decided.go_on && self.boundary_context(true)["canContinue"] != true {
+        self.append_drafts(&decided.entries);
+        if decided.go_on && !self.can_continue(true) {
             self.report_invalid("turn_end");
             return false;
         }
@@ -67,8 +68,9 @@ impl Session {
         };
         let base = json!({"type": "agent_before_settle", "outcome": outcome});
         let decided = instance
-            .emit_boundary(&base, || self.boundary_context(false))
+            .emit_boundary(&base, |drafts| self.boundary_context(drafts, false))
             .await;
+        self.append_drafts(&decided.entries);
         self.flush_custom_messages();
         let (aborted, queued) = {
             let mut state = self.state();
@@ -78,7 +80,7 @@ impl Session {
         if aborted || !(decided.go_on || queued) {
             return false;
         }
-        if self.boundary_context(false)["canContinue"] != true {
+        if !self.can_continue(false) {
             if decided.go_on {
                 self.report_invalid("agent_before_settle");
             }
@@ -92,17 +94,22 @@ impl Session {
         self.instance().report("<boundary>", event, &text);
     }
 
-    /// The `context` member of both events.
-    fn boundary_context(&self, ends_turn: bool) -> Value {
-        let projection = crate::extension::lock(&self.history).projection();
+    fn can_continue(&self, ends_turn: bool) -> bool {
+        let context = self.boundary_context(&Value::Null, ends_turn);
+        context.is_ok_and(|context| context["canContinue"] == true)
+    }
+
+    /// The `context` member of both events, as it would be with the entries that handlers asked for so far.
+    ///
+    /// # Errors
+    /// Why one of them cannot be appended.
+    fn boundary_context(&self, drafts: &Value, ends_turn: bool) -> Result<Value, String> {
+        let projection = self.with_drafts(drafts)?.projection();
         let entries: Vec<Value> = projection
             .iter()
-            .map(|(entry, messages)| json!({"sourceEntry": entry, "messages": messages}))
+            .map(|known| json!({"sourceEntry": known.entry, "messages": known.messages}))
             .collect();
-        let messages: Vec<Value> = projection
-            .into_iter()
-            .flat_map(|(_, messages)| messages)
-            .collect();
+        let messages = projection::messages(&projection);
         let llm: Vec<Value> = messages.iter().map(request::to_llm).collect();
         let last = llm
             .last()
@@ -121,7 +128,9 @@ impl Session {
             || !custom.is_empty()
             || (queued && (ends_turn || last == "assistant"));
         pending.extend(custom);
-        json!({"contextEntries": entries, "contextMessages": messages, "llmMessages": llm,
-            "pendingMessages": pending, "canContinue": can_continue})
+        Ok(
+            json!({"contextEntries": entries, "contextMessages": messages, "llmMessages": llm,
+            "pendingMessages": pending, "canContinue": can_continue}),
+        )
     }
 }

@@ -60,7 +60,9 @@ impl Session {
         if message["role"] == "user" {
             let text: String = text_of(&message["content"]);
             let update = {
-                let queue = &mut self.state().queue;
+                let mut state = self.state();
+                state.overflow_tried = false;
+                let queue = &mut state.queue;
                 queue.delivered(&text).then(|| queue.update())
             };
             if let Some(update) = update {
@@ -100,6 +102,8 @@ impl Session {
         let recovered = {
             let mut state = self.state();
             state.last_assistant = Some((message.clone(), id));
+            state.overflow_tried &=
+                message["stopReason"] == "error" || message["stopReason"] == "length";
             let recovered = message["stopReason"] != "error" && state.retry_attempt > 0;
             recovered.then(|| std::mem::take(&mut state.retry_attempt))
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::projection::{self, Projected};
 use crate::clock::{Clock, Ids};
 
 /// One entry with the moment at which it was appended.
@@ -11,7 +12,6 @@ use crate::clock::{Clock, Ids};
 struct Entry {
     id: String,
     parent: Option<String>,
-    at_ms: u64,
     value: Value,
 }
 
@@ -68,7 +68,6 @@ impl History {
         let entry = Entry {
             id: id.clone(),
             parent: self.leaf.take(),
-            at_ms: clock.now_ms(),
             value,
         };
         self.entries.push(entry);
@@ -100,6 +99,18 @@ impl History {
             .collect()
     }
 
+    /// Makes another entry the current one; none is the place before all entries.
+    pub(crate) fn go_to(&mut self, leaf: Option<String>) {
+        self.leaf = leaf;
+    }
+
+    /// The entries from the root to an entry.
+    pub(crate) fn branch_to(&self, id: &str) -> Vec<Value> {
+        let mut at = self.clone();
+        at.leaf = Some(id.to_owned());
+        at.branch()
+    }
+
     /// The current entry.
     pub(crate) fn leaf(&self) -> Option<String> {
         self.leaf.clone()
@@ -129,38 +140,14 @@ impl History {
             .collect()
     }
 
-    /// The branch with what each entry adds to the model's context. A `context_edit` takes back or replaces what an
-    /// earlier entry added (pi-host.md 1.5: a failed attempt).
-    pub(crate) fn projection(&self) -> Vec<(Value, Vec<Value>)> {
-        let path = self.path();
-        let edits: BTreeMap<&str, &Value> = path
-            .iter()
-            .filter(|entry| entry.value["type"] == "context_edit")
-            .filter_map(|entry| {
-                Some((
-                    entry.value["targetId"].as_str()?,
-                    &entry.value["replacement"],
-                ))
-            })
-            .collect();
-        path.iter()
-            .map(|entry| {
-                let messages = match edits.get(entry.id.as_str()) {
-                    Some(Value::Null) => Vec::new(),
-                    Some(replacement) => vec![(*replacement).clone()],
-                    None => entry.message().into_iter().collect(),
-                };
-                (entry.value.clone(), messages)
-            })
-            .collect()
+    /// What the branch amounts to for the model.
+    pub(crate) fn projection(&self) -> Vec<Projected> {
+        projection::of(&self.branch())
     }
 
     /// The messages of the branch.
     pub(crate) fn messages(&self) -> Vec<Value> {
-        self.projection()
-            .into_iter()
-            .flat_map(|(_, messages)| messages)
-            .collect()
+        projection::messages(&self.projection())
     }
 
     /// The same session up to `leaf` as a session of its own, for fork and clone.
@@ -183,25 +170,5 @@ impl History {
         branch.id = id;
         branch.file = file;
         branch
-    }
-}
-
-impl Entry {
-    /// The message that this entry adds to the model's context.
-    fn message(&self) -> Option<Value> {
-        match self.value["type"].as_str()? {
-            "message" => Some(self.value["message"].clone()),
-            "custom_message" => {
-                let mut message = json!({"role": "custom"});
-                for member in ["customType", "content", "display", "details"] {
-                    if let Some(value) = self.value.get(member) {
-                        message[member] = value.clone();
-                    }
-                }
-                message["timestamp"] = self.at_ms.into();
-                Some(message)
-            }
-            _ => None,
-        }
     }
 }

@@ -1,13 +1,17 @@
 //! One session: its history, the state of its run, and the instance that serves it.
 
 mod boundary;
+pub(crate) mod compaction;
 mod custom;
+mod drafts;
 mod events;
 pub(crate) mod history;
+pub(crate) mod projection;
 mod prompt;
 pub(crate) mod queue;
-mod retry;
+pub(crate) mod retry;
 mod run;
+mod tree;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use prompt::{Disposition, Prompt, Told};
 pub(crate) use queue::Queue;
+pub use tree::NavigateOptions;
 
 use self::history::History;
 use self::run::RunPrompt;
@@ -62,6 +67,14 @@ pub(crate) struct State {
     /// The last assistant message of the run, and its entry.
     last_assistant: Option<(Value, String)>,
     run_prompt: Option<RunPrompt>,
+    /// A compaction that was asked for, one that came by itself, and the summary of a branch that is left.
+    compaction: Option<CancellationToken>,
+    auto_compaction: Option<CancellationToken>,
+    branch_summary: Option<CancellationToken>,
+    /// Whether room was made for an answer of this prompt already.
+    overflow_tried: bool,
+    /// Prompts that `input` handlers look at.
+    preflights: usize,
 }
 
 /// A session.
@@ -90,6 +103,10 @@ impl Session {
             history: Mutex::new(history),
             state: Mutex::new(State {
                 outcome: "completed",
+                queue: Queue::new(
+                    host.options.settings.steer_all,
+                    host.options.settings.follow_up_all,
+                ),
                 ..State::default()
             }),
             tools: Mutex::default(),
@@ -169,12 +186,17 @@ impl Session {
             Value::Object(members) => members,
             _ => Map::new(),
         };
-        let mut history = lock(&self.history);
-        let id = history.append(kind, members, &self.host.ids, &self.host.clock);
-        if let Some(file) = history.file.clone() {
-            lock(&self.host.stored).insert(file, history.clone());
-        }
+        let id = lock(&self.history).append(kind, members, &self.host.ids, &self.host.clock);
+        self.keep_stored();
         id
+    }
+
+    /// Brings the session's stored copy up to date.
+    fn keep_stored(&self) {
+        let history = self.history();
+        if let Some(file) = history.file.clone() {
+            lock(&self.host.stored).insert(file, history);
+        }
     }
 
     /// Appends an entry of an extension and tells the client.
@@ -247,7 +269,7 @@ impl Session {
 
     /// Aborts the run and waits until it settled; handlers are never cancelled (pi-host.md 9).
     pub(crate) async fn abort(&self) {
-        let (signal, retry) = {
+        let tokens = {
             let mut state = self.state();
             if state.running {
                 state.abort_requested = true;
@@ -255,9 +277,15 @@ impl Session {
             if state.before_settle {
                 state.abort_before_settle = true;
             }
-            (state.signal.clone(), state.retry_wait.clone())
+            [
+                state.retry_wait.clone(),
+                state.compaction.clone(),
+                state.auto_compaction.clone(),
+                state.branch_summary.clone(),
+                state.signal.clone(),
+            ]
         };
-        for token in [retry, signal].into_iter().flatten() {
+        for token in tokens.into_iter().flatten() {
             token.cancel();
         }
         self.wait_idle().await;
@@ -268,9 +296,14 @@ impl Session {
         let settled = self.idle.notified();
         let mut settled = std::pin::pin!(settled);
         settled.as_mut().enable();
-        if self.is_running() {
+        if self.is_busy() {
             settled.await;
         }
+    }
+
+    /// Whether a run, a compaction or the summary of a branch is under way.
+    fn is_busy(&self) -> bool {
+        self.is_running() || self.is_compacting()
     }
 
     /// The queues, for the agent loop.
@@ -279,7 +312,7 @@ impl Session {
     }
 
     fn wake_if_idle(&self) {
-        if !self.is_running() {
+        if !self.is_busy() {
             self.idle.notify_waiters();
         }
     }

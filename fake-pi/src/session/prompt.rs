@@ -12,6 +12,9 @@ use crate::version::Difference;
 /// The error for a prompt that does not say where to queue (pi-host.md 1.5).
 const BUSY: &str = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
 
+/// The error for a prompt while the session is compacted or a branch is summed up.
+const COMPACTING: &str = "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry.";
+
 /// What became of a prompt, as the response tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Disposition {
@@ -63,6 +66,13 @@ impl Session {
             told(Disposition::Handled);
             return Ok(());
         }
+        {
+            let mut state = self.state();
+            if state.compaction.is_some() || state.branch_summary.is_some() {
+                return Err(COMPACTING.to_owned());
+            }
+            state.preflights += 1;
+        }
         let behavior = if self.is_running() {
             prompt.behavior.as_deref()
         } else {
@@ -72,6 +82,7 @@ impl Session {
             .instance()
             .emit_input(&prompt.text, prompt.images.clone(), prompt.source, behavior)
             .await;
+        self.state().preflights -= 1;
         let Judged::Continue { text, images } = judged else {
             told(Disposition::Handled);
             return Ok(());

@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-/// The two queues. Each gives one message at a time, which is Pi's default.
+/// The two queues. Each gives one message at a time, unless the user wants all of them at once.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
+    steer_all: bool,
+    follow_up_all: bool,
     steering: VecDeque<Value>,
     follow_ups: VecDeque<Value>,
     /// The texts that the person queued, as the client is shown them.
@@ -15,6 +17,15 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    /// Empty queues; each flag says whether a turn takes all that wait in one.
+    pub(crate) fn new(steer_all: bool, follow_up_all: bool) -> Self {
+        Self {
+            steer_all,
+            follow_up_all,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn push_steering(&mut self, message: Value) {
         self.steering.push_back(message);
     }
@@ -32,11 +43,11 @@ impl Queue {
     }
 
     pub(crate) fn take_steering(&mut self) -> Vec<Value> {
-        self.steering.pop_front().into_iter().collect()
+        taken(&mut self.steering, self.steer_all)
     }
 
     pub(crate) fn take_follow_up(&mut self) -> Vec<Value> {
-        self.follow_ups.pop_front().into_iter().collect()
+        taken(&mut self.follow_ups, self.follow_up_all)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -45,12 +56,13 @@ impl Queue {
 
     /// What would be delivered next.
     pub(crate) fn next(&self) -> Vec<Value> {
-        self.steering
-            .front()
-            .or(self.follow_ups.front())
-            .into_iter()
-            .cloned()
-            .collect()
+        let (queue, all) = if self.steering.is_empty() {
+            (&self.follow_ups, self.follow_up_all)
+        } else {
+            (&self.steering, self.steer_all)
+        };
+        let count = if all { queue.len() } else { 1 };
+        queue.iter().take(count).cloned().collect()
     }
 
     /// A queued prompt is being delivered; says whether the text was one.
@@ -88,4 +100,9 @@ impl Queue {
     pub(crate) fn update(&self) -> Value {
         json!({"type": "queue_update", "steering": self.steering_texts, "followUp": self.follow_up_texts})
     }
+}
+
+fn taken(queue: &mut VecDeque<Value>, all: bool) -> Vec<Value> {
+    let count = if all { queue.len() } else { queue.len().min(1) };
+    queue.drain(..count).collect()
 }

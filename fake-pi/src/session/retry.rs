@@ -8,23 +8,38 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
+use super::compaction::overflow;
+use crate::settings::RetrySettings;
 
-/// How often a request is repeated.
-const ATTEMPTS: u32 = 3;
-/// The wait before the first repetition; each further one doubles it.
-const BASE_DELAY: Duration = Duration::from_secs(2);
+/// The longest wait before a repetition.
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 /// Whether an error is one that passes: a status that servers under load give. Of Pi's longer list only what a
 /// simulated model can answer is modelled: statuses, and words about load.
-fn passes(error: &str) -> bool {
+pub(crate) fn passes(error: &str) -> bool {
     let pattern = r"(?i)(?:^|[^a-z0-9])(?:429|500|502|503|504|520|524)(?:[^a-z0-9]|$)|overloaded|rate.?limit|too many requests|server.?error|internal.?error";
     // The pattern is a constant that the tests compile.
     Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(error))
 }
 
+/// The wait before a repetition; the first is 1.
+pub(crate) fn delay(settings: RetrySettings, attempt: u32) -> Duration {
+    let doubled = 2_u32.saturating_pow(attempt.saturating_sub(1));
+    settings
+        .base_delay
+        .saturating_mul(doubled)
+        .min(LONGEST_DELAY)
+}
+
+pub(crate) fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Whether a message is a failure worth repeating.
 fn is_retryable(message: &Value) -> bool {
-    message["stopReason"] == "error" && message["errorMessage"].as_str().is_some_and(passes)
+    message["stopReason"] == "error"
+        && !overflow::is_overflow(message)
+        && message["errorMessage"].as_str().is_some_and(passes)
 }
 
 impl Session {
@@ -35,17 +50,22 @@ impl Session {
             .iter()
             .rev()
             .find(|message| message["role"] == "assistant");
-        !state.abort_requested && state.retry_attempt < ATTEMPTS && last.is_some_and(is_retryable)
+        let retry = self.host.options.settings.retry;
+        !state.abort_requested
+            && retry.enabled
+            && state.retry_attempt < retry.max_retries
+            && last.is_some_and(is_retryable)
     }
 
     /// Prepares a repetition after a failed run; says whether one is due. Waits, unless aborted.
     pub(super) async fn prepare_retry(&self, message: &Value, entry: &str) -> bool {
-        if !is_retryable(message) {
+        let retry = self.host.options.settings.retry;
+        if !retry.enabled || !is_retryable(message) {
             return false;
         }
         let (attempt, wait) = {
             let mut state = self.state();
-            if state.retry_attempt >= ATTEMPTS {
+            if state.retry_attempt >= retry.max_retries {
                 return false;
             }
             state.retry_attempt += 1;
@@ -53,17 +73,13 @@ impl Session {
             state.retry_wait = Some(wait.clone());
             (state.retry_attempt, wait)
         };
-        let delay = BASE_DELAY * 2_u32.pow(attempt - 1);
-        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        let delay = delay(retry, attempt);
+        let delay_ms = whole_ms(delay);
         self.record(
-            json!({"type": "auto_retry_start", "attempt": attempt, "maxAttempts": ATTEMPTS,
+            json!({"type": "auto_retry_start", "attempt": attempt, "maxAttempts": retry.max_retries,
             "delayMs": delay_ms, "errorMessage": message["errorMessage"]}),
         );
-        let edit = self.append(
-            "context_edit",
-            json!({"targetId": entry, "replacement": null}),
-        );
-        self.announce_entry(&edit);
+        self.omit_attempt(message, entry);
         let waited = tokio::select! {
             () = wait.cancelled() => false,
             () = sleep(delay) => true,
@@ -73,6 +89,34 @@ impl Session {
             self.cancel_retry();
         }
         waited
+    }
+
+    /// Takes a failed attempt out of the model's context, with the results of its calls.
+    pub(super) fn omit_attempt(&self, message: &Value, entry: &str) {
+        let calls = message["content"].as_array().into_iter().flatten();
+        let calls: Vec<&Value> = calls
+            .filter(|part| part["type"] == "toolCall")
+            .map(|part| &part["id"])
+            .collect();
+        let branch = self.branch();
+        let after = branch
+            .iter()
+            .skip_while(|known| known["id"] != entry)
+            .skip(1)
+            .take_while(|known| known["message"]["role"] != "assistant");
+        let results = after
+            .filter(|known| {
+                known["message"]["role"] == "toolResult"
+                    && calls.contains(&&known["message"]["toolCallId"])
+            })
+            .filter_map(|known| known["id"].as_str());
+        for target in std::iter::once(entry).chain(results) {
+            let edit = self.append(
+                "context_edit",
+                json!({"targetId": target, "replacement": null}),
+            );
+            self.announce_entry(&edit);
+        }
     }
 
     /// Tells that no repetition follows, if one was under way.

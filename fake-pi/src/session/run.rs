@@ -85,6 +85,7 @@ impl Session {
     /// Runs `before_agent_start` and builds the run's first messages: a system message if the prompt changed, the
     /// trigger's own, those that waited for it, those of the handlers.
     async fn prepare_run(&self, trigger: &Map<String, Value>) -> Vec<Value> {
+        self.compact_before_run().await;
         let active = self.active_tools();
         let options = system::options(&self.host.options.cwd, &active);
         let render = |options: &Value| system::text(&system::sections(options));
@@ -188,8 +189,12 @@ impl Session {
             if message["stopReason"] == "error" {
                 self.give_up_retry(message["errorMessage"].as_str().unwrap_or_default());
             }
+            // Nobody looks at an answer that was aborted.
+            if message["stopReason"] != "aborted" && self.compact_after(&message, &entry).await {
+                return !self.aborting();
+            }
         }
-        !self.state().queue.is_empty()
+        !self.aborting() && !self.state().queue.is_empty()
     }
 
     /// `agent_settled`, and what waited for it.

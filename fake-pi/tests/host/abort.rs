@@ -138,10 +138,7 @@ fn an_abort_while_a_tool_runs() {
 #[test]
 fn an_abort_while_the_model_answers() {
     play(async {
-        let reply = ModelReply {
-            delay: Duration::from_secs(5),
-            ..ModelReply::text("partial")
-        };
+        let reply = ModelReply::text("partial").lasting(Duration::from_secs(5));
         let mut stage = Stage::new(vec![], vec![reply]);
         stage.send(json!({"type": "prompt", "message": "hi"}));
         stage

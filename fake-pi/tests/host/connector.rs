@@ -253,10 +253,9 @@ fn a_changed_list_takes_tools_away_and_brings_new_ones() {
             calls(["gone-2", "new-2"]),
         ];
         // The change comes while the second request is out, so the model does not know of it.
-        let replies = replies.into_iter().map(|reply| ModelReply {
-            delay: Duration::from_millis(50),
-            ..reply
-        });
+        let replies = replies
+            .into_iter()
+            .map(|reply| reply.lasting(Duration::from_millis(50)));
         let mut stage = Stage::new(vec![with_server(), slow], replies.collect());
         let changes = Some(("chg", vec!["chg", "new"]));
         let behaviour = Behaviour {

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::tools::OtherTool;
+
 /// An extension beside ours that does a few scripted things.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,6 +20,9 @@ pub struct OtherExtension {
     /// MCP servers that it registers in its factory, by name.
     #[serde(default)]
     pub registers: BTreeMap<String, Value>,
+    /// Tools that it registers in its factory.
+    #[serde(default)]
+    pub tools: Vec<OtherTool>,
     /// Slash commands that it offers. One named `mcp` replaces Pi's own MCP support.
     #[serde(default)]
     pub commands: Vec<OtherCommand>,
@@ -57,6 +62,9 @@ pub struct Handler {
     /// Only events with these members, such as `{ toolCallId = "c1" }` or `{ reason = "startup" }`.
     #[serde(default)]
     pub when: Map<String, Value>,
+    /// Only the first so many of these events; without it all.
+    #[serde(default)]
+    pub times: Option<usize>,
     /// How long the handler stays pending first, in milliseconds.
     #[serde(default)]
     pub delay_ms: u64,
@@ -69,19 +77,37 @@ pub struct Handler {
     /// The message of the error that it throws.
     #[serde(default)]
     pub throws: Option<String>,
-    /// What it returns.
+    /// What it returns. A text in it that is all of the form `<event PATH>` stands for what the event has at that path,
+    /// such as `<event messageEntryId>` or `<event preparation.firstKeptEntryId>`.
     #[serde(default)]
     pub returns: Option<Value>,
 }
 
-/// What another extension asks of Pi.
+/// What another extension asks of Pi, in this order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Deeds {
     /// MCP servers that it registers, by name.
     pub registers: BTreeMap<String, Value>,
+    /// Entries that it appends to the session's history; the model never sees them.
+    pub appends: Vec<Appended>,
     /// Custom messages that it sends.
     pub sends: Vec<Message>,
+    /// Prompts that it sends in the person's name.
+    pub says: Vec<Said>,
+    /// Whether it aborts what runs.
+    pub aborts: bool,
+}
+
+/// An entry of an extension in the session's history.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Appended {
+    /// Its kind.
+    pub custom_type: String,
+    /// What it holds.
+    #[serde(default)]
+    pub data: Option<Value>,
 }
 
 /// A custom message and how it is delivered (pi-host.md 7).
@@ -92,7 +118,36 @@ pub struct Message {
     pub custom_type: String,
     /// Its text.
     pub content: String,
-    /// Whether it starts a run when none is under way.
+    /// Whether the terminal shows it; the model reads it either way.
     #[serde(default)]
-    pub trigger_turn: bool,
+    pub display: bool,
+    /// When it is delivered, where the extension says so.
+    #[serde(default)]
+    pub deliver_as: Option<DeliverAs>,
+    /// Whether it starts a run when none is under way; without it the extension does not say.
+    #[serde(default)]
+    pub trigger_turn: Option<bool>,
+}
+
+/// A prompt in the person's name.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    /// Its text.
+    pub text: String,
+    /// Where it is queued while a run is under way; Pi refuses it then without. `next_turn` is for messages only.
+    #[serde(default)]
+    pub deliver_as: Option<DeliverAs>,
+}
+
+/// When a message is delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliverAs {
+    /// Behind the tool results of the turn.
+    Steer,
+    /// When the agent would stop.
+    FollowUp,
+    /// With the next prompt.
+    NextTurn,
 }

@@ -3,7 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use super::beside::{Deeds, Handler, Message, OtherCommand, OtherExtension, Place};
+pub use super::beside::{
+    Appended, Deeds, DeliverAs, Handler, Message, OtherCommand, OtherExtension, Place, Said,
+};
+pub use super::settings::{Compaction, Queueing, Retry, Settings};
+pub use super::tools::{Image, OtherTool};
 
 /// How Pi runs in a case.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +25,9 @@ pub struct HostPart {
     /// Pi's own files of servers.
     #[serde(default)]
     pub mcp_json: McpJson,
+    /// The user's settings of Pi.
+    #[serde(default)]
+    pub settings: Settings,
     /// Other extensions.
     #[serde(default)]
     pub extensions: Vec<OtherExtension>,

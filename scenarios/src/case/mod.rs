@@ -13,7 +13,9 @@ pub mod person;
 pub mod problem;
 pub mod script;
 mod scripts;
+pub mod settings;
 pub mod since;
+pub mod tools;
 pub mod validate;
 
 use std::collections::BTreeMap;

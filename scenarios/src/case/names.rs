@@ -23,7 +23,7 @@ const PERSON: [&str; 13] = [
 ];
 
 /// Pi's RPC events, and what the runner adds: the history of a session, and output that is no record.
-const HOST: [&str; 20] = [
+const HOST: [&str; 24] = [
     "agent_start",
     "agent_end",
     "agent_settled",
@@ -37,6 +37,10 @@ const HOST: [&str; 20] = [
     "queue_update",
     "auto_retry_start",
     "auto_retry_end",
+    "entry_appended",
+    "summarization_retry_scheduled",
+    "summarization_retry_attempt_start",
+    "summarization_retry_finished",
     "compaction_start",
     "compaction_end",
     "session_info_changed",
@@ -59,7 +63,7 @@ fn known(lane: Lane) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// The events that a recorder keeps, from the file that both recorders read; `servers` and `told` are what it adds.
+/// The events that a recorder keeps, from the file that both recorders read; `servers`, `told` and `navigated` are what it adds.
 fn recorded() -> Vec<String> {
     let recorded: serde_json::Value =
         serde_json::from_str(include_str!("../../real-pi/recorded.json")).unwrap_or_default();
@@ -68,7 +72,7 @@ fn recorded() -> Vec<String> {
         .flat_map(|by| recorded[by].as_object().into_iter().flatten());
     members
         .map(|(name, _)| name.clone())
-        .chain(["servers", "told"].map(str::to_owned))
+        .chain(["servers", "told", "navigated"].map(str::to_owned))
         .collect()
 }
 

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::tools::Image;
 use crate::trace::Lane;
 
-/// One thing that the person does. Exactly one of `prompt`, `abort`, `new_session`, `reload`, `resume`, `fork` and `quit`
-/// is set.
+/// One thing that the person does. Exactly one of `prompt`, `steer`, `follow_up`, `clear_queue`, `abort`, `compact`,
+/// `navigate`, `new_session`, `reload`, `resume`, `fork` and `quit` is set.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
@@ -16,9 +17,28 @@ pub struct Step {
     /// Where a prompt is queued while a run is under way; without it Pi refuses such a prompt.
     #[serde(default)]
     pub streaming: Option<Streaming>,
+    /// Queues a prompt behind the tool results of the turn, by Pi's own command for it; unlike a prompt with `streaming`
+    /// it starts no run when none is under way.
+    #[serde(default)]
+    pub steer: Option<String>,
+    /// Queues a prompt for when the agent would stop, by Pi's own command for it.
+    #[serde(default)]
+    pub follow_up: Option<String>,
+    /// Images beside the text of `prompt`, `steer` or `follow_up`.
+    #[serde(default)]
+    pub images: Vec<Image>,
+    /// Takes back all prompts that wait.
+    #[serde(default)]
+    pub clear_queue: bool,
     /// Aborts what runs.
     #[serde(default)]
     pub abort: bool,
+    /// Compacts the session.
+    #[serde(default)]
+    pub compact: Option<Compact>,
+    /// Goes to another entry of the session's tree, by a command of a recording extension.
+    #[serde(default)]
+    pub navigate: Option<Navigate>,
     /// Starts a new session.
     #[serde(default)]
     pub new_session: bool,
@@ -55,6 +75,29 @@ pub struct Seen {
     pub event: String,
     /// Which one; the first is 1.
     pub nth: usize,
+}
+
+/// How a session is compacted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compact {
+    /// What the summary is to look at.
+    pub focus: Option<String>,
+}
+
+/// A way through the session's tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Navigate {
+    /// The place of the entry in the session's history, as the trace shows it; the first is 1. For a prompt or a custom
+    /// message the session goes to what is before it.
+    pub entry: usize,
+    /// Whether the model is to sum up the branch that is left.
+    #[serde(default)]
+    pub summarize: bool,
+    /// A label for the summary, or for the entry when there is none.
+    #[serde(default)]
+    pub label: Option<String>,
 }
 
 /// Where a prompt is queued while a run is under way (pi-host.md 1.5).
@@ -98,8 +141,16 @@ pub enum When {
 pub enum Deed<'a> {
     /// Sends a prompt.
     Prompt(&'a str),
+    /// Queues a prompt by the command for it.
+    Queue(Streaming, &'a str),
+    /// Takes back all prompts that wait.
+    ClearQueue,
     /// Aborts what runs.
     Abort,
+    /// Compacts the session.
+    Compact(&'a Compact),
+    /// Goes to another entry of the session's tree.
+    Navigate(&'a Navigate),
     /// Starts a new session.
     NewSession,
     /// Loads all extensions afresh.
@@ -117,7 +168,16 @@ impl Step {
     pub fn deed(&self) -> Option<Deed<'_>> {
         let mut deeds = [
             self.prompt.as_deref().map(Deed::Prompt),
+            self.steer
+                .as_deref()
+                .map(|text| Deed::Queue(Streaming::Steer, text)),
+            self.follow_up
+                .as_deref()
+                .map(|text| Deed::Queue(Streaming::FollowUp, text)),
+            self.clear_queue.then_some(Deed::ClearQueue),
             self.abort.then_some(Deed::Abort),
+            self.compact.as_ref().map(Deed::Compact),
+            self.navigate.as_ref().map(Deed::Navigate),
             self.new_session.then_some(Deed::NewSession),
             self.reload.then_some(Deed::Reload),
             self.resume.map(Deed::Resume),

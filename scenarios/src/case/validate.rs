@@ -34,6 +34,7 @@ pub fn faults(case: &Case) -> Vec<Fault> {
     calls(case, &mut faults);
     scripts::faults(case, &mut faults);
     tools(case, &mut faults);
+    answers(case, &mut faults);
     files(case, &mut faults);
     config(case, &mut faults);
     extensions(case, &mut faults);
@@ -91,7 +92,8 @@ fn steps(case: &Case, faults: &mut Vec<Fault>) {
         let wrong = match step.deed() {
             None => Some((
                 "does not do exactly one thing",
-                "set one of `prompt`, `abort`, `new_session`, `reload`, `resume`, `fork` and `quit`",
+                "set one of `prompt`, `steer`, `follow_up`, `clear_queue`, `abort`, `compact`, `navigate`, \
+                 `new_session`, `reload`, `resume`, `fork` and `quit`",
             )),
             Some(Deed::Quit) if !last => {
                 Some(("leaves, and others follow", "let `quit` be the last step"))
@@ -101,6 +103,18 @@ fn steps(case: &Case, faults: &mut Vec<Fault>) {
                 "sessions are counted from 1, in the order in which the steps make them",
             )),
             Some(Deed::Fork(0)) => Some(("forks before no prompt", "the first prompt is 1")),
+            Some(Deed::Navigate(navigate)) if navigate.entry == 0 => {
+                Some(("goes to no entry", "the first entry is 1"))
+            }
+            Some(deed)
+                if !step.images.is_empty()
+                    && !matches!(deed, Deed::Prompt(_) | Deed::Queue(..)) =>
+            {
+                Some((
+                    "shows images beside something that is no prompt",
+                    "set `images` beside `prompt`, `steer` or `follow_up`",
+                ))
+            }
             Some(_) if step.streaming.is_some() && step.prompt.is_none() => Some((
                 "queues something that is no prompt",
                 "set `streaming` beside `prompt` only",
@@ -172,6 +186,54 @@ fn tools(case: &Case, faults: &mut Vec<Fault>) {
             format!("`{name}` is no tool that Pi has and does not declare by itself"),
             super::load::nearest(name, &FURTHER_TOOLS),
         ));
+    }
+}
+
+/// Pauses that no stream reaches, and failures that are none.
+fn answers(case: &Case, faults: &mut Vec<Fault>) {
+    for (index, answer) in case.model.iter().enumerate() {
+        // How long a script is when it is written as JavaScript, nobody knows here.
+        let scripted = answer.calls.iter().any(|call| !call.script.is_empty());
+        let mut end = answer.say.chars().count();
+        for call in &answer.calls {
+            end += call.written().chars().count();
+        }
+        let ordered = answer
+            .pauses
+            .is_sorted_by(|one, next| one.after < next.after);
+        let wrong = if !scripted && answer.pauses.iter().any(|pause| pause.after > end) {
+            Some((
+                format!("pauses behind more than its {end} characters"),
+                "count the characters of the text, then those of each call's arguments as JSON without spaces",
+            ))
+        } else if !ordered {
+            Some((
+                "pauses in no order".to_owned(),
+                "write the pauses in the order in which they come, each behind more characters",
+            ))
+        } else if answer
+            .error
+            .as_ref()
+            .is_some_and(|error| !(400..=599).contains(&error.status))
+        {
+            Some((
+                "fails with a status that is no failure".to_owned(),
+                "give a status from 400 to 599",
+            ))
+        } else {
+            None
+        };
+        if let Some((what, help)) = wrong {
+            let first = std::iter::once("[[model]]".to_owned());
+            let near = first
+                .chain(std::iter::repeat_n("\n[[model]]".to_owned(), index))
+                .collect();
+            faults.push(Fault {
+                near,
+                what: format!("answer {} {what}", index + 1),
+                help: help.into(),
+            });
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::case::Case;
@@ -46,7 +46,9 @@ impl CaseFolder {
         for (path, text) in &case.programs {
             program(&folder.project().join(path), text)?;
         }
+        let settings = case.host.settings.file(&case.host.tools);
         let config = [
+            (folder.agent().join("settings.json"), &settings),
             (
                 folder.project().join(".pi/gortex.json"),
                 &case.config.project,
@@ -65,11 +67,6 @@ impl CaseFolder {
             if let Some(text) = text {
                 write(&path, &folder.filled(text))?;
             }
-        }
-        if !case.host.tools.is_empty() {
-            let tools = case.host.tools.iter().map(|name| format!("+{name}"));
-            let settings = json!({ "defaultTools": tools.collect::<Vec<_>>() });
-            write(&folder.agent().join("settings.json"), &settings.to_string())?;
         }
         match gortex {
             Some(program) => symlink(program, folder.gortex())?,

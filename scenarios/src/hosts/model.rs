@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fake_pi::{Arguments, ModelReply, ToolCall};
+use fake_pi::{Arguments, ModelReply, Pause, Stop, ToolCall};
 use serde_json::{Value, json};
 
 use super::script;
+use crate::case::model::StopsBy;
 use crate::case::{Answer, Call};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Lane, normal};
@@ -49,22 +50,42 @@ impl ScriptedModel {
             );
         };
         tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
-        self.recorder.record(
-            Lane::Model,
-            "answer",
-            json!({
-                "say": answer.say,
-                "calls": answer.calls.iter().map(recorded).collect::<Vec<_>>(),
-            }),
-        );
-        let calls: Vec<ToolCall> = answer.calls.iter().map(scripted).collect();
-        let mut reply = if calls.is_empty() {
-            ModelReply::default()
-        } else {
-            ModelReply::calls(calls)
-        };
-        reply.text.clone_from(&answer.say);
-        reply
+        self.recorder.record(Lane::Model, "answer", told(answer));
+        reply(answer)
+    }
+}
+
+/// An answer as the trace keeps it.
+fn told(answer: &Answer) -> Value {
+    if let Some(error) = &answer.error {
+        return json!({ "status": error.status, "error": error.message });
+    }
+    let mut told = json!({ "say": answer.say, "calls": answer.calls.iter().map(recorded).collect::<Vec<_>>() });
+    if let Some(stop) = answer.stop {
+        told["stop"] = json!(stop);
+    }
+    told
+}
+
+fn reply(answer: &Answer) -> ModelReply {
+    if let Some(error) = &answer.error {
+        return ModelReply::failure(error.status, json!({ "message": error.message }));
+    }
+    let pause = |pause: &crate::case::model::Pause| Pause {
+        after: pause.after,
+        lasts: Duration::from_millis(pause.for_ms),
+    };
+    ModelReply {
+        text: answer.say.clone(),
+        tool_calls: answer.calls.iter().map(scripted).collect(),
+        stop: match answer.stop {
+            Some(StopsBy::Length) => Stop::Length,
+            None if answer.calls.is_empty() => Stop::Stop,
+            None => Stop::ToolCalls,
+        },
+        failure: None,
+        pauses: answer.pauses.iter().map(pause).collect(),
+        tokens: answer.tokens,
     }
 }
 

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::PlayProblem;
-use crate::case::person::{Deed, Seen, Streaming};
+use crate::case::person::{Deed, Seen, Step, Streaming};
+use crate::case::tools::Image;
 use crate::case::{Case, When};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Lane, normal};
@@ -40,6 +41,7 @@ pub async fn play(
         unanswered: BTreeSet::new(),
         running: false,
         entries: None,
+        leaf: Value::Null,
         file: None,
         sessions: vec![String::new()],
         current: 0,
@@ -55,7 +57,10 @@ pub async fn play(
         let Some(deed) = step.deed() else {
             continue; // refused when the case was read
         };
-        let leaves = !matches!(deed, Deed::Prompt(_) | Deed::Abort | Deed::Reload);
+        let leaves = matches!(
+            deed,
+            Deed::Navigate(_) | Deed::NewSession | Deed::Resume(_) | Deed::Fork(_) | Deed::Quit
+        );
         if leaves && step.when != When::Sent && person.idle() {
             person.look_at_session().await?;
         }
@@ -63,7 +68,7 @@ pub async fn play(
             recorder.record(Lane::Person, "send", json!({ "type": "quit" }));
             return Ok(());
         }
-        person.act(index + 1, &deed, step.streaming).await?;
+        person.act(index + 1, &deed, step).await?;
     }
     person.step += 1;
     person.until(Person::idle).await?;
@@ -89,6 +94,16 @@ const READY: &str = "ready";
 /// The command of a recording extension that reloads, since RPC has none.
 const RELOAD: &str = "/bench-reload";
 
+/// The command of a recording extension that goes to another entry of the session's tree, since RPC has none.
+const NAVIGATE: &str = "/bench-navigate";
+
+/// Adds a step's images to a command.
+fn show(members: &mut Value, step: &Step) {
+    if !step.images.is_empty() {
+        members["images"] = step.images.iter().map(Image::part).collect();
+    }
+}
+
 fn id(step: usize) -> String {
     format!("step-{step}")
 }
@@ -100,6 +115,8 @@ struct Person<'a> {
     running: bool,
     /// The entries of the session that was looked at last.
     entries: Option<Vec<Value>>,
+    /// The entry at which that session stood.
+    leaf: Value,
     /// Its file.
     file: Option<String>,
     /// The files of the play's sessions; empty until one was looked at.
@@ -142,15 +159,50 @@ impl Person<'_> {
         &mut self,
         number: usize,
         deed: &Deed<'_>,
-        streaming: Option<Streaming>,
+        step: &Step,
     ) -> Result<(), PlayProblem> {
         let (kept, members) = match deed {
             Deed::Prompt(text) => {
                 let mut members = json!({ "type": "prompt", "message": text });
-                if let Some(streaming) = streaming {
+                if let Some(streaming) = step.streaming {
                     members["streamingBehavior"] = streaming.as_str().into();
                 }
+                show(&mut members, step);
                 (members.clone(), members)
+            }
+            Deed::Queue(streaming, text) => {
+                let command = match streaming {
+                    Streaming::Steer => "steer",
+                    Streaming::FollowUp => "follow_up",
+                };
+                let mut members = json!({ "type": command, "message": text });
+                show(&mut members, step);
+                (members.clone(), members)
+            }
+            Deed::ClearQueue => {
+                let members = json!({ "type": "clear_queue" });
+                (members.clone(), members)
+            }
+            Deed::Compact(compact) => {
+                let mut members = json!({ "type": "compact" });
+                if let Some(focus) = &compact.focus {
+                    members["customInstructions"] = focus.clone().into();
+                }
+                (members.clone(), members)
+            }
+            Deed::Navigate(navigate) => {
+                let told = |entry: Value| {
+                    let mut told = json!({ "entry": entry, "summarize": navigate.summarize });
+                    if let Some(label) = &navigate.label {
+                        told["label"] = label.clone().into();
+                    }
+                    json!({ "type": "prompt", "message": format!("{NAVIGATE} {told}") })
+                };
+                let mut entries = self.entries.iter().flatten();
+                let entry = entries
+                    .nth(navigate.entry - 1)
+                    .map(|entry| entry["id"].clone());
+                (told(navigate.entry.into()), told(entry.unwrap_or_default()))
             }
             Deed::Reload => {
                 let members = json!({ "type": "prompt", "message": RELOAD });
@@ -218,9 +270,8 @@ impl Person<'_> {
         if let Some(file) = self.file.take() {
             self.sessions[self.current] = file;
         }
-        let entries = normal::history(self.entries.as_deref().unwrap_or_default());
-        self.recorder
-            .record(Lane::Host, "history", json!({ "entries": entries }));
+        let history = normal::history(self.entries.as_deref().unwrap_or_default(), &self.leaf);
+        self.recorder.record(Lane::Host, "history", history);
         Ok(())
     }
 
@@ -284,6 +335,7 @@ impl Person<'_> {
                     READY => return,
                     HISTORY => {
                         self.entries = record["data"]["entries"].as_array().cloned();
+                        self.leaf = record["data"]["leafId"].clone();
                         return;
                     }
                     FILE => {

@@ -2,12 +2,15 @@
 
 use super::Failure;
 use super::call::{id_of, person_left};
-use crate::trace::{Lane, Trace};
+use crate::trace::{Event, Lane, Trace};
 
-/// Every call ended once, and gave one message to the model.
+/// Every call ended once, and gave one message to the model. A call of an answer that was aborted before it had arrived
+/// was never made.
 pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
     const CHECK: &str = "2 one result a call";
-    let answers = trace.named(Lane::Model, "answer");
+    let answers = trace
+        .named(Lane::Model, "answer")
+        .filter(|answer| arrived(trace, answer));
     let made = answers.flat_map(|event| event.payload["calls"].as_array().into_iter().flatten());
     let left = person_left(trace);
     let mut failures = Vec::new();
@@ -22,7 +25,8 @@ pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
         let messages = results
             .filter(|message| message["role"] == "toolResult" && message["toolCallId"] == id)
             .count();
-        if left && ended == 0 && messages == 0 {
+        // Nobody hears of what ends after the person has left.
+        if left && ended <= 1 && messages == 0 {
             continue;
         }
         if ended != 1 {
@@ -52,4 +56,16 @@ pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
         }
     }
     failures
+}
+
+/// Whether an answer came to its end: the message that it became was not aborted.
+fn arrived(trace: &Trace, answer: &Event) -> bool {
+    let mut after = trace
+        .events
+        .iter()
+        .skip_while(|event| !std::ptr::eq(*event, answer))
+        .filter(|event| event.lane == Lane::Host && event.event == "message_end")
+        .map(|event| &event.payload["message"]);
+    let message = after.find(|message| message["role"] == "assistant");
+    message.is_none_or(|message| message["stopReason"] != "aborted")
 }

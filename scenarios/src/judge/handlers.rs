@@ -1,5 +1,7 @@
 //! Checks 1 and 5: no handler failed, and a call is stopped by what may stop it and by nothing else.
 
+use serde_json::Value;
+
 use super::Failure;
 use super::call::{Call, Decision, person_left, text_of};
 use crate::case::Case;
@@ -26,6 +28,7 @@ pub fn none_failed(case: &Case, trace: &Trace) -> Vec<Failure> {
     // That Pi refuses the person's reload is told in the same way, and no handler failed.
     let reported = reported
         .filter(|event| event.payload["event"] != "command" || event.payload["error"] != NOT_NOW);
+    let reported = reported.filter(|event| !others_doing(case, &event.payload));
     let reported = reported.filter(|event| {
         // Other extensions of a case are files of its own, and may fail.
         event.payload["extensionPath"]
@@ -41,6 +44,28 @@ pub fn none_failed(case: &Case, trace: &Trace) -> Vec<Failure> {
             Failure::new("1 no handler failed", what).at(trace, event)
         })
         .collect()
+}
+
+/// Whether Pi reports what another extension of the case asked for and does not name it: a prompt in the person's name is
+/// refused in nobody's name, and entries that cannot be appended are reported for every handler behind the one that wants
+/// them.
+fn others_doing(case: &Case, report: &Value) -> bool {
+    let handlers = || case.host.extensions.iter().flat_map(|other| &other.on);
+    let commands = case
+        .host
+        .extensions
+        .iter()
+        .flat_map(|other| &other.commands);
+    let mut deeds = handlers()
+        .map(|handler| &handler.does)
+        .chain(commands.map(|command| &command.does));
+    let text = report["error"].as_str().unwrap_or_default();
+    (report["event"] == "send_user_message" && deeds.any(|deeds| !deeds.says.is_empty()))
+        || (text.starts_with("Invalid boundary entries: ")
+            && handlers().any(|handler| {
+                let returned = handler.returns.as_ref();
+                returned.is_some_and(|value| value.get("entries").is_some())
+            }))
 }
 
 /// Check 5: a call that did not run was blocked by a valid decision of the hook about it, or stopped by somebody else; and

@@ -52,12 +52,20 @@ fn by_one_instance(trace: &Trace) -> Vec<Failure> {
 fn on_one_branch(trace: &Trace) -> Vec<Failure> {
     let mut failures = Vec::new();
     for event in trace.named(Lane::Host, "history") {
-        let mut told = BTreeMap::new();
-        let entries = event.payload["entries"].as_array().into_iter().flatten();
-        for entry in entries.filter(|entry| entry["customType"] == "gortex") {
-            count(entry, &mut told);
+        let none = Vec::new();
+        let entries = event.payload["entries"].as_array().unwrap_or(&none);
+        let mut most: BTreeMap<String, usize> = BTreeMap::new();
+        for place in 1..=entries.len() {
+            let mut told = BTreeMap::new();
+            for entry in branch(entries, place).filter(|entry| entry["customType"] == "gortex") {
+                count(entry, &mut told);
+            }
+            for (paragraph, times) in told {
+                let known = most.entry(paragraph).or_default();
+                *known = times.max(*known);
+            }
         }
-        let again = told
+        let again = most
             .into_iter()
             .filter(|(paragraph, times)| *times > 1 && !paragraph.starts_with(MET));
         failures.extend(again.map(|(paragraph, times)| {
@@ -66,6 +74,18 @@ fn on_one_branch(trace: &Trace) -> Vec<Failure> {
         }));
     }
     failures
+}
+
+/// The entries from one place of a history back to its root. Each entry names its parent by its place, from 1, and a parent
+/// comes before its children.
+fn branch(entries: &[Value], place: usize) -> impl Iterator<Item = &Value> {
+    std::iter::successors(Some(place), |&place| {
+        let parent = entries.get(place - 1)?["after"].as_u64()?;
+        usize::try_from(parent)
+            .ok()
+            .filter(|parent| (1..place).contains(parent))
+    })
+    .filter_map(|place| entries.get(place - 1))
 }
 
 /// Counts the paragraphs of a message.

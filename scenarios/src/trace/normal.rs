@@ -49,6 +49,26 @@ pub fn rpc_record(record: &Value) -> Option<(Lane, String, Value)> {
             payload["roles"] = json!(roles);
             Some((Lane::Host, kind.into(), payload))
         }
+        "entry_appended" => {
+            let entry = entry(&record["entry"], |_| None);
+            Some((Lane::Host, kind.into(), json!({ "entry": entry })))
+        }
+        "compaction_end" => {
+            let mut payload = without(record, &["type"]);
+            let guessed = payload["willRetry"] == true;
+            if let Some(result) = payload.get_mut("result") {
+                // An attempt was given up before this one, so its tokens are guessed.
+                if guessed {
+                    result["tokensBefore"] = json!(TOKENS);
+                }
+                // The place of the entry shows in the history; the size of what is left counts Pi's own prompt.
+                *result = without(
+                    result,
+                    &["firstKeptEntryId", "estimatedTokensAfter", "usage"],
+                );
+            }
+            Some((Lane::Host, kind.into(), payload))
+        }
         _ => Some((
             Lane::Host,
             kind.into(),
@@ -68,7 +88,15 @@ fn response(record: &Value) -> Value {
     if let Some(data) = record.get("data").filter(|_| {
         matches!(
             record["command"].as_str(),
-            Some("prompt" | "steer" | "follow_up" | "new_session" | "switch_session" | "fork")
+            Some(
+                "prompt"
+                    | "steer"
+                    | "follow_up"
+                    | "clear_queue"
+                    | "new_session"
+                    | "switch_session"
+                    | "fork"
+            )
         )
     }) {
         payload["data"] = data.clone();
@@ -106,24 +134,71 @@ pub fn message(message: &Value) -> Value {
     varying::message(&timeless(&kept))
 }
 
-/// The entries of a session. Ids differ from run to run, so each entry names its parent by its place, from 1; times are
-/// left out.
-pub fn history(entries: &[Value]) -> Vec<Value> {
+/// A session's history: its entries, and at which of them it stands. Ids differ from run to run, so entries are named by
+/// their place, from 1; times are left out.
+pub fn history(entries: &[Value], leaf: &Value) -> Value {
     let place = |id: &Value| {
-        entries
-            .iter()
-            .position(|entry| entry["id"] == *id)
-            .map(|at| at + 1)
+        let at = entries.iter().position(|entry| entry["id"] == *id);
+        at.map(|at| at + 1)
     };
-    let normal = |entry: &Value| {
-        let mut kept = without(entry, &["id", "parentId", "timestamp"]);
-        kept["after"] = json!(entry.get("parentId").and_then(place));
-        if let Some(inner) = entry.get("message") {
-            kept["message"] = message(inner);
+    let normal = |raw: &Value| {
+        let mut kept = entry(raw, place);
+        kept["after"] = json!(raw.get("parentId").and_then(place));
+        if is_guessed(entries, raw) {
+            kept["tokensBefore"] = json!(TOKENS);
         }
         kept
     };
-    entries.iter().map(normal).collect()
+    json!({ "entries": entries.iter().map(normal).collect::<Vec<_>>(), "leaf": place(leaf) })
+}
+
+/// Stands for the tokens of a context as Pi guesses them: the guess counts the text of its own prompt.
+const TOKENS: &str = "<tokens>";
+
+/// Whether the tokens of a compaction are Pi's guess: something was taken out of the context after the last answer, so
+/// that the provider's own word for it counts no more.
+fn is_guessed(entries: &[Value], compaction: &Value) -> bool {
+    let parent = |entry: &Value| {
+        entries
+            .iter()
+            .find(|known| known["id"] == entry["parentId"])
+    };
+    compaction["type"] == "compaction"
+        && std::iter::successors(parent(compaction), |entry| parent(entry))
+            .find_map(|entry| match entry["type"].as_str() {
+                Some("context_edit" | "compaction") => Some(true),
+                _ if entry["message"]["role"] == "assistant" => {
+                    let stop = entry["message"]["stopReason"].as_str();
+                    (stop != Some("aborted") && stop != Some("error")).then_some(false)
+                }
+                _ => None,
+            })
+            .unwrap_or(true)
+}
+
+/// An entry of a session, with the entries that it names by their place.
+fn entry(entry: &Value, place: impl Fn(&Value) -> Option<usize>) -> Value {
+    let mut kept = without(entry, &["id", "parentId", "timestamp", "usage"]);
+    for named in ["targetId", "firstKeptEntryId", "fromId"] {
+        if let Some(id) = kept.get_mut(named) {
+            *id = json!(place(id));
+        }
+    }
+    for inner in ["message", "systemMessage"] {
+        if let Some(inner) = kept.get_mut(inner) {
+            *inner = message(inner);
+        }
+    }
+    if kept["type"] == "branch_summary"
+        && kept["fromHook"] != true
+        && let Some(summary) = kept.get_mut("summary")
+    {
+        // It begins with a sentence of Pi's own.
+        let text = summary.as_str().unwrap_or_default();
+        let own = text.find("\n\n").map_or(text, |end| &text[end..]);
+        *summary = format!("{PREAMBLE}{own}").into();
+    }
+    kept
 }
 
 /// A chat-completions request: what the model reads, and which tools it may call.
@@ -138,7 +213,7 @@ pub fn model_request(body: &Value) -> Value {
             if is_system(message) {
                 json!({ "role": "system", "content": "<system>" })
             } else {
-                with_whole_arguments(&varying::read(message))
+                with_whole_arguments(&unframed(&varying::read(message)))
             }
         })
         .collect();
@@ -163,6 +238,56 @@ fn with_whole_arguments(message: &Value) -> Value {
         }
     }
     kept
+}
+
+/// Stands for what Pi says about a summary.
+const PREAMBLE: &str = "<preamble>";
+
+/// Stands for what Pi tells the model that is to write a summary.
+const INSTRUCTIONS: &str = "<instructions>";
+
+/// A message without Pi's own sentences about summaries: those that lead in one that the model reads, and the
+/// instructions for writing one. What the person added to the instructions stays.
+fn unframed(message: &Value) -> Value {
+    let mut message = message.clone();
+    let parts = message["content"].as_array_mut().into_iter().flatten();
+    for text in parts.filter_map(|part| part.get_mut("text")) {
+        let whole = text.as_str().unwrap_or_default();
+        if let Some(own) = asks_for_summary(whole).or_else(|| holds_summary(whole)) {
+            *text = own.into();
+        }
+    }
+    message
+}
+
+/// A request for a summary: the conversation, perhaps an earlier summary, and instructions.
+fn asks_for_summary(text: &str) -> Option<String> {
+    let ends = [
+        ("<conversation>\n", "\n</previous-summary>\n\n"),
+        ("<conversation>\n", "\n</conversation>\n\n"),
+        ("# Conversation\n", "\n\n# Instructions\n"),
+    ];
+    let (begin, end) = ends
+        .into_iter()
+        .find(|(begin, end)| text.starts_with(begin) && text.contains(end))?;
+    let at = begin.len() + text[begin.len()..].rfind(end)? + end.len();
+    let focus = text[at..]
+        .rfind("\n\nAdditional focus: ")
+        .map_or("", |focus| &text[at + focus..]);
+    Some(format!("{}{INSTRUCTIONS}{focus}", &text[..at]))
+}
+
+/// A summary in the place of what it sums up.
+fn holds_summary(text: &str) -> Option<String> {
+    const BEGIN: &str = "\n\n<summary>\n";
+    let at = text.find(BEGIN).filter(|_| text.ends_with("</summary>"))?;
+    let summary = &text[at + BEGIN.len()..];
+    // A branch's summary begins with one more sentence of Pi's own.
+    let own = match summary.split_once("\n\n") {
+        Some((_, rest)) if text[..at].contains("branch") => format!("{PREAMBLE}\n\n{rest}"),
+        _ => summary.to_owned(),
+    };
+    Some(format!("{PREAMBLE}{BEGIN}{own}"))
 }
 
 /// Whether the system text holds a whole message of the user's side.

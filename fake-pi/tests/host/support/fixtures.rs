@@ -60,6 +60,7 @@ impl Tool for Echo {
                 details: Some(json!({"own": 1})),
                 structured_content: Some(json!({"s": 1})),
                 is_error: false,
+                terminate: false,
             })
         })
     }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -10,8 +11,8 @@ use axum::http::{StatusCode, header};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use fake_pi::{Arguments, ModelReply};
-use futures::stream;
+use fake_pi::{ModelReply, Piece};
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -73,14 +74,21 @@ async fn complete(State(model): State<ScriptedModel>, body: Bytes) -> Response {
         let body = json!({ "error": failure.error }).to_string();
         return (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
     }
-    let events = chunks(&reply)
-        .into_iter()
-        .map(|chunk| Ok::<_, Infallible>(Event::default().data(chunk)));
-    Sse::new(stream::iter(events)).into_response()
+    let events = stream::iter(chunks(&reply)).then(|chunk| async move {
+        tokio::time::sleep(chunk.pause).await;
+        Ok::<_, Infallible>(Event::default().data(chunk.data))
+    });
+    Sse::new(events).into_response()
 }
 
-/// A reply as the `data` of its server-sent events.
-fn chunks(reply: &ModelReply) -> Vec<String> {
+/// The `data` of one server-sent event, and how long the stream pauses before it.
+struct Chunk {
+    pause: Duration,
+    data: String,
+}
+
+/// A reply as server-sent events, one a piece.
+fn chunks(reply: &ModelReply) -> Vec<Chunk> {
     let chunk = |delta: Value, finish: Option<&str>| {
         json!({
             "id": "scripted",
@@ -88,25 +96,43 @@ fn chunks(reply: &ModelReply) -> Vec<String> {
             "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }],
         })
     };
-    let mut chunks = vec![chunk(
-        json!({ "role": "assistant", "content": reply.text }),
-        None,
-    )];
-    for (index, call) in reply.tool_calls.iter().enumerate() {
-        let arguments = match &call.arguments {
-            Arguments::Json(value) => value.to_string(),
-            Arguments::Raw(text) => text.clone(),
+    let mut begun = 0;
+    let mut pause = Duration::ZERO;
+    let begin = chunk(json!({ "role": "assistant", "content": "" }), None);
+    let mut chunks = vec![(Duration::ZERO, begin)];
+    for piece in reply.pieces() {
+        let delta = match piece {
+            Piece::Pause(lasts) => {
+                pause += lasts;
+                continue;
+            }
+            Piece::Text(text) => json!({ "content": text }),
+            Piece::Call(index) => {
+                begun = index;
+                let call = &reply.tool_calls[index];
+                let function = json!({ "name": call.name, "arguments": "" });
+                json!({ "tool_calls": [{ "index": index, "id": call.id, "type": "function", "function": function }] })
+            }
+            Piece::Arguments(text) => {
+                json!({ "tool_calls": [{ "index": begun, "function": { "arguments": text } }] })
+            }
         };
-        let function = json!({ "name": call.name, "arguments": arguments });
-        let delta = json!({ "tool_calls": [{ "index": index, "id": call.id, "type": "function", "function": function }] });
-        chunks.push(chunk(delta, None));
+        chunks.push((std::mem::take(&mut pause), chunk(delta, None)));
     }
     let mut last = chunk(json!({}), Some(reply.stop.raw()));
-    last["usage"] = json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 });
-    chunks.push(last);
-    chunks
-        .iter()
-        .map(Value::to_string)
-        .chain(["[DONE]".to_owned()])
-        .collect()
+    last["usage"] = json!({
+        "prompt_tokens": reply.tokens.saturating_sub(1),
+        "completion_tokens": reply.tokens.min(1),
+        "total_tokens": reply.tokens,
+    });
+    chunks.push((pause, last));
+    let chunks = chunks.into_iter().map(|(pause, chunk)| Chunk {
+        pause,
+        data: chunk.to_string(),
+    });
+    let done = Chunk {
+        pause: Duration::ZERO,
+        data: "[DONE]".to_owned(),
+    };
+    chunks.chain([done]).collect()
 }

@@ -3,8 +3,10 @@
 mod gortex;
 mod others;
 mod ours;
+mod scripted;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use adapter::log::FileLog;
 use adapter::{Environment, WriteTable};
@@ -14,14 +16,15 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use self::gortex::Installation;
-use self::others::{By, Recording, Scripted};
+use self::others::{By, Recording};
 use self::ours::Ours;
+use self::scripted::Scripted;
 use super::folder::CaseFolder;
 use super::model::ScriptedModel;
 use super::person::Line;
 use super::script::CaseScripts;
 use super::{PlayProblem, Unfinished, person};
-use crate::case::host::Place;
+use crate::case::host::{Place, Queueing};
 use crate::case::{Case, Connector};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Header, Lane, Trace};
@@ -174,11 +177,40 @@ fn options(
     options.seed = played_as.seed;
     options.version = played_as.version;
     options.fault = played_as.fault;
+    options.settings = settings(&case.host.settings);
     options.connector = match case.host.connector {
         Connector::Builtin => fake_pi::Connector::Builtin,
         Connector::Absent => fake_pi::Connector::Absent,
     };
     options
+}
+
+fn settings(set: &crate::case::host::Settings) -> fake_pi::Settings {
+    let default = fake_pi::Settings::default();
+    let all = |mode: Option<Queueing>| mode == Some(Queueing::All);
+    fake_pi::Settings {
+        compaction: fake_pi::CompactionSettings {
+            enabled: set.compaction.enabled.unwrap_or(true),
+            reserve_tokens: set
+                .compaction
+                .reserve_tokens
+                .unwrap_or(default.compaction.reserve_tokens),
+            keep_recent_tokens: set
+                .compaction
+                .keep_recent_tokens
+                .unwrap_or(default.compaction.keep_recent_tokens),
+        },
+        retry: fake_pi::RetrySettings {
+            enabled: set.retry.enabled.unwrap_or(true),
+            max_retries: set.retry.max_retries.unwrap_or(default.retry.max_retries),
+            base_delay: set
+                .retry
+                .base_delay_ms
+                .map_or(default.retry.base_delay, Duration::from_millis),
+        },
+        steer_all: all(set.steering_mode),
+        follow_up_all: all(set.follow_up_mode),
+    }
 }
 
 fn environment(case: &Case, folder: &CaseFolder) -> Environment {

@@ -1,19 +1,17 @@
-//! The other extensions on the simulated Pi: the recorder and the scripted ones, the twins of `real-pi/record.ts` and
-//! `real-pi/scripted.ts`.
+//! The recording extensions on the simulated Pi, the twins of `real-pi/record.ts`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use fake_pi::{Command, CommandHandler, Ctx, Event, Extension, Handler, Pi, Thrown};
+use fake_pi::{
+    Command, CommandHandler, Ctx, Event, Extension, Handler, NavigateOptions, Pi, Thrown,
+};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::case::OtherExtension;
-use crate::case::host::Deeds;
 use crate::hosts::folder::CaseFolder;
 use crate::trace::recorder::Recorder;
 use crate::trace::{Lane, normal};
@@ -95,6 +93,7 @@ fn record(pi: &Pi, by: By, recorder: &Recorder) -> Result<(), Thrown> {
         servers(pi, recorder)?;
         told(pi, recorder)?;
         reload(pi)?;
+        navigate(pi, recorder)?;
     }
     Ok(())
 }
@@ -139,6 +138,39 @@ fn reload(pi: &Pi) -> Result<(), Thrown> {
     )
 }
 
+/// Offers the command by which a person's step goes to another entry of the session's tree.
+fn navigate(pi: &Pi, recorder: &Recorder) -> Result<(), Thrown> {
+    let recorder = recorder.clone();
+    let handler: CommandHandler = Arc::new(move |arguments, ctx| {
+        let recorder = recorder.clone();
+        Box::pin(async move {
+            let told: Value = serde_json::from_str(&arguments)
+                .map_err(|error| Thrown::error(error.to_string()))?;
+            let options = NavigateOptions {
+                summarize: told["summarize"] == true,
+                instructions: None,
+                label: told["label"].as_str().map(str::to_owned),
+            };
+            let entry = told["entry"].as_str().unwrap_or_default();
+            let cancelled = ctx.navigate_tree(entry, options).await?;
+            recorder.record(
+                Lane::Extension,
+                "navigated",
+                json!({ "cancelled": cancelled }),
+            );
+            Ok(())
+        })
+    });
+    let description = None;
+    pi.register_command(
+        "bench-navigate",
+        Command {
+            description,
+            handler,
+        },
+    )
+}
+
 /// Records the project's texts around a call that writes.
 fn snapshot(by: By, kind: &str, event: &Event, ctx: &Ctx, writers: &[String], recorder: &Recorder) {
     let tool = event.get("toolName").unwrap_or_default();
@@ -163,95 +195,7 @@ fn snapshot(by: By, kind: &str, event: &Event, ctx: &Ctx, writers: &[String], re
     );
 }
 
-/// An extension that a case scripts.
-pub struct Scripted {
-    /// The folder that its file would lie in.
-    pub folder: PathBuf,
-    /// What it does.
-    pub script: OtherExtension,
-}
-
-impl Extension for Scripted {
-    fn path(&self) -> String {
-        file(&self.folder, &self.script.name)
-    }
-
-    fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
-        Box::pin(std::future::ready(act(&pi, &self.script)))
-    }
-}
-
 /// The path that Pi would name an extension by.
-fn file(folder: &Path, name: &str) -> String {
+pub(super) fn file(folder: &Path, name: &str) -> String {
     folder.join(format!("{name}.ts")).display().to_string()
-}
-
-fn act(pi: &Pi, script: &OtherExtension) -> Result<(), Thrown> {
-    for (name, config) in &script.registers {
-        pi.register_mcp_server(&json!(name), config)?;
-    }
-    for command in &script.commands {
-        let (does, handle) = (command.does.clone(), pi.clone());
-        let handler: CommandHandler =
-            Arc::new(move |_, _| Box::pin(std::future::ready(perform(&handle, &does))));
-        let description = None;
-        pi.register_command(
-            &command.name,
-            Command {
-                description,
-                handler,
-            },
-        )?;
-    }
-    for handler in &script.on {
-        let (script, handle) = (handler.clone(), pi.clone());
-        let act: Handler = Arc::new(move |event, _| {
-            let (script, handle) = (script.clone(), handle.clone());
-            Box::pin(async move {
-                let meant =
-                    |(name, value): (&String, &Value)| event.get(name).as_ref() == Some(value);
-                if !script.when.iter().all(meant) {
-                    return Ok(Value::Null);
-                }
-                if script.delay_ms > 0 {
-                    tokio::time::sleep(Duration::from_millis(script.delay_ms)).await;
-                }
-                for (path, value) in &script.sets {
-                    set(&event, path, value);
-                }
-                perform(&handle, &script.does)?;
-                match script.throws {
-                    Some(message) => Err(Thrown::error(message)),
-                    None => Ok(script.returns.unwrap_or_default()),
-                }
-            })
-        });
-        pi.on(&handler.event, act)?;
-    }
-    Ok(())
-}
-
-/// Puts a value in place into one of the event's objects: the first part of the path names it.
-fn set(event: &Event, path: &str, value: &Value) {
-    let Some((member, inner)) = path.split_once('.') else {
-        return event.set(path, value.clone());
-    };
-    event.edit(member, |object| {
-        let pointer = format!("/{}", inner.replace('.', "/"));
-        let (parent, name) = pointer.rsplit_once('/').unwrap_or(("", inner));
-        if let Some(parent) = object.pointer_mut(parent).and_then(Value::as_object_mut) {
-            parent.insert(name.to_owned(), value.clone());
-        }
-    });
-}
-
-fn perform(pi: &Pi, deeds: &Deeds) -> Result<(), Thrown> {
-    for (name, config) in &deeds.registers {
-        pi.register_mcp_server(&json!(name), config)?;
-    }
-    for message in &deeds.sends {
-        let sent = json!({ "customType": message.custom_type, "content": message.content, "display": false });
-        pi.send_message(&sent, None, message.trigger_turn.then_some(true))?;
-    }
-    Ok(())
 }
