@@ -44,7 +44,7 @@ impl Link {
     /// One attempt; a failed one leaves nothing behind, and tells what the server wrote last.
     async fn try_open(&self) -> Result<Live, (Failure, Option<String>)> {
         let started = self.start().await;
-        let (stream, peer) = started.map_err(|error| (error.into(), None))?;
+        let (stream, peer) = started.map_err(|failure| (failure, None))?;
         let options = self.client_options();
         let opening = async {
             match (stream, &peer) {
@@ -94,7 +94,7 @@ impl Link {
     }
 
     /// Starts the server, or takes up its address.
-    async fn start(&self) -> Result<(Option<Box<dyn launch::Duplex>>, Peer), String> {
+    async fn start(&self) -> Result<(Option<Box<dyn launch::Duplex>>, Peer), Failure> {
         let manager = self.manager.upgrade().ok_or("MCP connection closed")?;
         let options = &manager.host.options;
         let surroundings = Surroundings {

@@ -30,16 +30,18 @@ impl Channel for HttpChannel {
         }
         let (sent, done) = oneshot::channel();
         let request = frame.request;
+        // Only the handshake waits for a receipt.
+        let waits = frame.method.as_deref() == Some("notifications/initialized");
         let posting = shared.clone();
         shared.spawn(async move {
             let posted = posting.post(frame).await;
             if let (Some(id), Err(failure)) = (request, &posted) {
                 posting.fail(id, failure.clone());
             }
-            // Only the handshake waits for it.
+            // Whoever does not wait is gone.
             let _ = sent.send(posted);
         });
-        if request.is_some() {
+        if !waits {
             return Box::pin(std::future::ready(Ok(())));
         }
         Box::pin(async move { done.await.unwrap_or_else(|_| Err(CLOSED.into())) })

@@ -60,18 +60,22 @@ impl HttpSession {
     /// A session that nobody has asked anything yet. `headers` go with each request.
     ///
     /// # Errors
-    /// A header that cannot be one; Node refuses it too, in words of its own.
+    /// A header that cannot be one, in Node's words. It is a `TypeError` there, as a server that cannot be reached is, so Pi
+    /// tries such a server again too.
     pub fn new(
         port: Arc<dyn HttpPort>,
         url: &str,
         headers: &[(String, String)],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
+        let refused = |what: &str, kind: &str| Failure {
+            text: format!("Headers.append: \"{what}\" is an invalid header {kind}."),
+            cause: Cause::Network,
+        };
         let mut given = HeaderMap::new();
         for (name, value) in headers {
-            let name = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| format!("Headers.append: {name} is an invalid header name."))?;
-            let value = HeaderValue::from_str(value.trim())
-                .map_err(|_| format!("Headers.append: \"{value}\" is an invalid header value."))?;
+            let value = HeaderValue::from_str(value.trim()).map_err(|_| refused(value, "value"));
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused(name, "name"));
+            let (name, value) = (name?, value?);
             given.insert(name, value);
         }
         let (arrived, incoming) = unbounded_channel();

@@ -264,3 +264,57 @@ async fn a_receipt_that_is_refused_fails_the_handshake_and_a_name_is_given_back(
     let ends = ends.iter().filter(|(_, short)| short.starts_with("DELETE"));
     assert_eq!(ends.count(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_too_long_does_not_wait_for_the_receipt_of_its_cancellation() {
+    /// Answers a handshake, and nothing after it.
+    struct Stuck(Arc<Network>);
+
+    impl HttpPort for Stuck {
+        fn fetch(&self, request: HttpRequest) -> BoxFuture<'static, Result<HttpResponse, String>> {
+            let is_over = request.method() == "POST" && self.0.posts.lock().unwrap().is_empty();
+            let fetched = self.0.fetch(request);
+            if is_over {
+                return Box::pin(std::future::pending());
+            }
+            fetched
+        }
+    }
+
+    let network = Network::new(welcome(), vec![]);
+    let stuck = Arc::new(Stuck(network.clone()));
+    let headers = [("x-own".to_owned(), "own".to_owned())];
+    let session = HttpSession::new(stuck, "http://server.test/mcp", &headers).unwrap();
+    let second = Duration::from_secs(1);
+    let connection = Connection::open_http(&session, options(second))
+        .await
+        .unwrap();
+    let (updates, _news) = unbounded_channel();
+    let before = Instant::now();
+    let call = connection.call("a", json!({}), CancellationToken::new(), updates);
+    let failure = call.await.err().map(|failure| failure.text);
+    assert_eq!(
+        failure.as_deref(),
+        Some("MCP request timed out after 1000ms")
+    );
+    assert_eq!(before.elapsed(), second);
+    let last = network.seen().pop().map(|(_, short)| short);
+    assert!(last.is_some_and(|last| last.starts_with("POST notifications/cancelled")));
+    connection.close().await;
+}
+
+#[test]
+fn a_header_that_is_none_is_refused_in_nodes_words() {
+    let port: Arc<dyn HttpPort> = Arc::new(super::super::http::NoHttp);
+    for (name, value, what) in [
+        ("a b", "x", "\"a b\" is an invalid header name"),
+        ("x", "a\nb", "\"a\nb\" is an invalid header value"),
+    ] {
+        let headers = [(name.to_owned(), value.to_owned())];
+        let failure = HttpSession::new(port.clone(), "http://s/", &headers)
+            .err()
+            .unwrap();
+        assert_eq!(failure.text, format!("Headers.append: {what}."));
+        assert!(failure.is_transient());
+    }
+}
