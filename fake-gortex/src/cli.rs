@@ -93,8 +93,8 @@ enum Failure {
 
 /// Runs the binary and gives its exit code: that of the script, 2 for a wrong call, script or journal.
 #[must_use]
-pub fn run(invocation: Invocation) -> ExitCode {
-    match other_server(&invocation) {
+pub fn run(invocation: &Invocation) -> ExitCode {
+    match other_server(invocation) {
         Ok(None) => {}
         Ok(Some(code)) => return exit_code(code),
         Err(failure) => return told(&failure),
@@ -109,7 +109,7 @@ pub fn run(invocation: Invocation) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(WRONG));
         }
     };
-    match play(cli, &invocation) {
+    match play(cli, invocation) {
         Ok(code) => exit_code(code),
         Err(failure) => told(&failure),
     }

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let arguments = words
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    fake_gortex::cli::run(fake_gortex::cli::Invocation {
+    fake_gortex::cli::run(&fake_gortex::cli::Invocation {
         arguments,
         environment,
         name: name.to_string_lossy().into_owned(),

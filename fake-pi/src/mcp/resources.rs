@@ -83,7 +83,7 @@ pub(crate) fn shown(
 mod tests {
     use super::*;
 
-    fn item(value: Value) -> Map<String, Value> {
+    fn item(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap_or_default()
     }
 
@@ -92,7 +92,7 @@ mod tests {
         let told = listed(
             "s",
             Listing::Resources,
-            &item(json!({"uri": "a:b", "size": 3, "icons": [], "_meta": {}})),
+            &item(&json!({"uri": "a:b", "size": 3, "icons": [], "_meta": {}})),
         );
         assert_eq!(
             told.map(|told| told.to_string()).as_deref(),
@@ -102,7 +102,7 @@ mod tests {
             json!({"uri": "ui://x"}),
             json!({"uri": "a", "mimeType": "text/html; charset=x; Profile=\"MCP-App\""}),
         ] {
-            assert_eq!(listed("s", Listing::Resources, &item(app)), None);
+            assert_eq!(listed("s", Listing::Resources, &item(&app)), None);
         }
     }
 

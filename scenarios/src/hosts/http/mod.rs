@@ -5,7 +5,7 @@ mod session;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -61,14 +61,14 @@ struct Inner {
 
 impl HttpServers {
     /// The servers of a case whose processes would run in `cwd`.
-    pub fn new(case: &Case, cwd: PathBuf, recorder: &Recorder) -> Self {
+    pub fn new(case: &Case, cwd: &Path, recorder: &Recorder) -> Self {
         let life = CancellationToken::new();
         let server = |(name, manner): (&String, &HttpServer)| {
             let server = Server {
                 name: name.clone(),
                 manner: manner.clone(),
                 script: case.servers.get(name).cloned().unwrap_or_default(),
-                cwd: cwd.clone(),
+                cwd: cwd.to_owned(),
                 recorder: recorder.clone(),
                 life: life.clone(),
                 inner: Mutex::default(),

@@ -46,7 +46,7 @@ pub async fn play(name: &str, case: &Case, pi: &RealPi) -> Result<Trace, Box<Unf
         pi: pi.version.clone(),
         seed: None,
     };
-    let servers = HttpServers::new(case, folder.project(), &recorder);
+    let servers = HttpServers::new(case, &folder.project(), &recorder);
     let served = ports.serve(&servers);
     let ended = run(case, pi, &folder, &recorder).await;
     drop(served);

@@ -163,7 +163,7 @@ fn options(
         recorder.clone(),
     )));
     let mut options = HostOptions::new(folder.project(), model, Arc::new(gortex));
-    let servers = HttpServers::new(case, folder.project(), recorder);
+    let servers = HttpServers::new(case, &folder.project(), recorder);
     options.http = Arc::new(Network(servers));
     options.agent_dir = folder.agent();
     options.home = folder.home();
