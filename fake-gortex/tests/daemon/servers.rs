@@ -40,42 +40,6 @@ async fn entries_capabilities_and_instructions_are_the_scripts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rule_answers_in_the_protocols_place_or_adds_to_it() {
-    let folder = tempfile::tempdir().expect("folder");
-    let toml = r#"
-        tools = ["a"]
-        requests = [
-          { method = "tools/list", when = { cursor = "2" }, result = { tools = 5 } },
-          { method = "tools/list", nth = 1, messages = [{ id = "s", method = "ping" }] },
-          { method = "resources/list", delay_ms = 70, error = { code = -1, message = "no" } },
-          { method = "prompts/list", silent = true },
-          { method = "ping", exit = 3 },
-        ]
-    "#;
-    let mut client = Client::greeted(toml, folder.path()).await;
-    client
-        .request("tools/list", Some(json!({ "cursor": "2" })))
-        .await;
-    let page = client.line().await.expect("page");
-    assert_eq!(page["result"], json!({ "tools": 5 }));
-    client.request("tools/list", None).await;
-    assert_eq!(client.line().await.expect("note")["method"], "ping");
-    let listed = client.line().await.expect("list");
-    assert_eq!(listed["result"]["tools"][0]["name"], "a");
-    client.request("prompts/list", None).await;
-    let before = client.now();
-    let id = client.request("resources/list", None).await;
-    let refused = client.line().await.expect("error");
-    assert_eq!(
-        (refused["id"].as_u64(), &refused["error"]["message"]),
-        (Some(id), &json!("no"))
-    );
-    assert_eq!(client.now() - before, 70);
-    client.request("ping", None).await;
-    assert_eq!(client.line().await, None, "a rule may end the server");
-}
-
-#[tokio::test(start_paused = true)]
 async fn progress_goes_to_who_gave_a_token() {
     let folder = tempfile::tempdir().expect("folder");
     let toml = r#"

@@ -91,7 +91,6 @@ const NAMED: &[(&str, &str)] = &[
     ("content-type", "application/json"),
     ("mcp-session-id", "s1"),
 ];
-const EVENTS: &[(&str, &str)] = &[("content-type", "text/event-stream")];
 
 fn answer(headers: &'static [(&'static str, &'static str)], id: i64, result: Value) -> Reply {
     let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
@@ -193,36 +192,6 @@ async fn what_is_no_answer_fails_the_call_in_words_of_its_own() {
         let (called, _) = called(vec![reply], vec![]).await;
         assert_eq!(called, Err(Failure { text, cause }));
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_answer_that_breaks_off_is_taken_up_after_its_last_event() {
-    let done = json!({"jsonrpc": "2.0", "id": 3, "result": {"content": [{"type": "text", "text": "late"}]}});
-    let broken = Some((200, EVENTS, "id: e1\ndata:\n\n".to_owned()));
-    let gets = vec![
-        Some((405, &[] as &[_], String::new())),
-        Some((503, &[], String::new())),
-        Some((200, EVENTS, format!("data: {done}\n\n"))),
-    ];
-    let (taken, network) = called(vec![broken], gets).await;
-    assert_eq!(taken, Ok(json!("late")));
-    let again: Vec<u128> = network
-        .seen()
-        .into_iter()
-        .filter(|(_, short)| short.ends_with("last-event-id=e1"))
-        .map(|(now, _)| now)
-        .collect();
-    assert_eq!(
-        again,
-        [1000, 2000],
-        "an event that came starts the delays anew"
-    );
-
-    let unnamed = Some((200, EVENTS, ": nothing\n\n".to_owned()));
-    let (lost, _) = called(vec![unnamed], vec![]).await;
-    let text = "MCP response stream failed: stream ended without a response".to_owned();
-    let cause = Cause::Other;
-    assert_eq!(lost, Err(Failure { text, cause }));
 }
 
 #[tokio::test(start_paused = true)]
