@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use rustix::process::{Signal, getpid, kill_process};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Daemon, FileJournal, JournalSink, Launch, Script, State, hook};
 
@@ -29,6 +31,9 @@ pub struct Invocation {
     pub environment: BTreeMap<String, String>,
     /// The working folder, which is the repository.
     pub cwd: PathBuf,
+    /// The name that the program was called by, without its folder. One that the script knows as a server makes it play
+    /// that server, whatever the arguments are.
+    pub name: String,
     /// The program itself, which a hook that leaves a process behind starts once more.
     pub program: PathBuf,
 }
@@ -88,7 +93,12 @@ enum Failure {
 
 /// Runs the binary and gives its exit code: that of the script, 2 for a wrong call, script or journal.
 #[must_use]
-pub fn run(invocation: Invocation) -> ExitCode {
+pub fn run(invocation: &Invocation) -> ExitCode {
+    match other_server(invocation) {
+        Ok(None) => {}
+        Ok(Some(code)) => return exit_code(code),
+        Err(failure) => return told(&failure),
+    }
     let words =
         std::iter::once("fake-gortex").chain(invocation.arguments.iter().map(String::as_str));
     let cli = match Cli::try_parse_from(words.map(OsString::from)) {
@@ -100,57 +110,95 @@ pub fn run(invocation: Invocation) -> ExitCode {
         }
     };
     match play(cli, invocation) {
-        // What the system makes of a larger number: its last byte.
-        Ok(code) => ExitCode::from(code.to_le_bytes()[0]),
-        Err(failure) => {
-            let _ = writeln!(io::stderr(), "fake-gortex: {failure}");
-            ExitCode::from(WRONG)
-        }
+        Ok(code) => exit_code(code),
+        Err(failure) => told(&failure),
     }
 }
 
-fn play(cli: Cli, invocation: Invocation) -> Result<i32, Failure> {
-    let named = |name: &str| {
-        invocation
-            .environment
-            .get(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
+/// What the system makes of a larger number: its last byte.
+fn exit_code(code: i32) -> ExitCode {
+    ExitCode::from(code.to_le_bytes()[0])
+}
+
+fn told(failure: &Failure) -> ExitCode {
+    // There is nowhere to tell that telling failed.
+    let _ = writeln!(io::stderr(), "fake-gortex: {failure}");
+    ExitCode::from(WRONG)
+}
+
+/// Plays another server than Gortex, if the program was called by the name of one; gives its exit code.
+fn other_server(invocation: &Invocation) -> Result<Option<i32>, Failure> {
+    let mut script = script(invocation)?;
+    let Some(server) = script.servers.remove(&invocation.name) else {
+        return Ok(None);
     };
-    let script = match named("FAKE_GORTEX_SCRIPT") {
-        Some(path) => read_script(&path)?,
-        None => Script::default(),
+    let (journal, state) = records(invocation)?;
+    let runtime = runtime()?;
+    let daemon = Daemon::new(server, invocation.cwd.clone(), journal).named(&invocation.name);
+    let code = runtime.block_on(serve(daemon, state, invocation));
+    runtime.shutdown_background();
+    Ok(Some(code?))
+}
+
+/// Serves MCP on stdin and stdout.
+async fn serve(daemon: Daemon, state: State, invocation: &Invocation) -> Result<i32, Failure> {
+    let daemon = daemon.with_state(Arc::new(state));
+    // A closed stderr keeps no daemon from serving.
+    let _ = io::stderr().write_all(daemon.stderr().as_bytes());
+    let launch = Launch {
+        args: invocation.arguments.clone(),
+        env: invocation.environment.clone(),
     };
+    // As long as somebody listens for the signal, it does not end the process.
+    let _term = daemon
+        .ignores_term()
+        .then(|| signal(SignalKind::terminate()))
+        .transpose()?;
+    let stream = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
+    Ok(daemon.serve(stream, launch).await)
+}
+
+fn named(invocation: &Invocation, variable: &str) -> Option<PathBuf> {
+    let value = invocation.environment.get(variable);
+    value.filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn script(invocation: &Invocation) -> Result<Script, Failure> {
+    match named(invocation, "FAKE_GORTEX_SCRIPT") {
+        Some(path) => read_script(&path),
+        None => Ok(Script::default()),
+    }
+}
+
+/// The journal that the environment names, and the counters beside it.
+fn records(invocation: &Invocation) -> Result<(Arc<dyn JournalSink>, State), Failure> {
+    let Some(path) = named(invocation, "FAKE_GORTEX_JOURNAL") else {
+        return Ok((Arc::new(|_| {}), State::memory()));
+    };
+    let journal =
+        FileJournal::open(&path).map_err(|error| Failure::Journal(path.clone(), error))?;
+    let mut counters = path.into_os_string();
+    counters.push(".state");
+    Ok((Arc::new(journal), State::file(counters.into())))
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+fn play(cli: Cli, invocation: &Invocation) -> Result<i32, Failure> {
+    let script = script(invocation)?;
     if cli.version {
         writeln!(io::stdout(), "gortex v{}", script.daemon.version)?;
         return Ok(0);
     }
-    let (journal, state): (Arc<dyn JournalSink>, State) = match named("FAKE_GORTEX_JOURNAL") {
-        Some(path) => {
-            let journal =
-                FileJournal::open(&path).map_err(|error| Failure::Journal(path.clone(), error))?;
-            let mut counters = path.into_os_string();
-            counters.push(".state");
-            (Arc::new(journal), State::file(counters.into()))
-        }
-        None => (Arc::new(|_| {}), State::memory()),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()?;
+    let (journal, state) = records(invocation)?;
+    let runtime = runtime()?;
     let arguments = invocation.arguments.clone();
     let code = match cli.command.ok_or(Failure::NoCommand)? {
         Command::Mcp { .. } => {
-            let daemon =
-                Daemon::new(script.daemon, invocation.cwd, journal).with_state(Arc::new(state));
-            // A closed stderr keeps no daemon from serving.
-            let _ = io::stderr().write_all(daemon.stderr().as_bytes());
-            let launch = Launch {
-                args: arguments,
-                env: invocation.environment,
-            };
-            let stream = tokio::io::join(tokio::io::stdin(), tokio::io::stdout());
-            runtime.block_on(daemon.serve(stream, launch))
+            let daemon = Daemon::new(script.daemon, invocation.cwd.clone(), journal);
+            runtime.block_on(serve(daemon, state, invocation))?
         }
         Command::Hook { .. } => {
             let mut envelope = Vec::new();

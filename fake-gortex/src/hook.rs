@@ -53,6 +53,7 @@ pub async fn hook(
     let record = |event: &str, payload: Value| {
         journal.record(JournalEntry {
             source: Source::Hook,
+            server: None,
             event: event.to_owned(),
             payload,
         });
@@ -69,7 +70,7 @@ pub async fn hook(
         Map::new()
     };
 
-    let chosen = matching::choose(&script.hook.decisions, state, |rule| {
+    let chosen = matching::choose(&script.hook.decisions, state, None, |rule| {
         applies(rule, &envelope)
     });
     let rule = match chosen.and_then(|rule| match rule {

@@ -27,6 +27,9 @@ pub enum Source {
 pub struct JournalEntry {
     /// Which program.
     pub source: Source,
+    /// The server's name, where it is another than Gortex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// What happened.
     pub event: String,
     /// What was seen or done, by event.
@@ -126,6 +129,7 @@ mod tests {
         for (index, journal) in [&one, &two, &one].into_iter().enumerate() {
             journal.record(JournalEntry {
                 source: Source::Hook,
+                server: None,
                 event: "ask".to_owned(),
                 payload: json!({ "n": index }),
             });

@@ -7,7 +7,9 @@
 //! - `gortex hook` as [`hook`]: one envelope in, one decision out, scripted or that of a posture;
 //! - misbehaviour on demand: late, silent, failing, dying before or in the middle of a call, cut or foreign frames,
 //!   storms of `list_changed`, tools that come and go, hooks that hang, babble or fail;
-//! - both on the clock of tokio only, so that a paused clock makes them exact.
+//! - any other MCP server on the same terms ([`Daemon::named`]; the program by the name it is called by): capabilities,
+//!   instructions, entries of tools, pages, resources, progress, requests to the client;
+//! - all of it on the clock of tokio only, so that a paused clock makes them exact.
 //!
 //! Rejects:
 //! - a script with a key it does not know ([`ScriptError`], with the key's line);
@@ -30,7 +32,7 @@ pub use hook::{HookOutcome, hook};
 pub use journal::{FileJournal, JournalEntry, JournalSink, MemoryJournal, Source};
 pub use script::{
     Becomes, CallRule, DaemonScript, Decision, FileChange, HookRule, HookScript, LaterChange,
-    RpcError, Script, ScriptError,
+    Progress, RequestRule, RpcError, Script, ScriptError,
 };
 pub use state::State;
 pub use surface::TOOLS;

@@ -15,10 +15,12 @@ pub(crate) trait Rule {
 }
 
 /// The first rule that matches, after counting all that match and wait for their turn: a rule that another one beats is
-/// counted too, so that "the second edit" is the second edit whatever the first was answered.
+/// counted too, so that "the second edit" is the second edit whatever the first was answered. Each `server` counts for
+/// itself; none is Gortex.
 pub(crate) fn choose<'rules, R: Rule>(
     rules: &'rules [R],
     state: &State,
+    server: Option<&str>,
     matches: impl Fn(&R) -> bool,
 ) -> io::Result<Option<&'rules R>> {
     let matching: Vec<(usize, &R)> = rules
@@ -29,7 +31,10 @@ pub(crate) fn choose<'rules, R: Rule>(
     let keys: Vec<String> = matching
         .iter()
         .filter(|(_, rule)| rule.nth().is_some())
-        .map(|(index, _)| format!("{}.{index}", R::SECTION))
+        .map(|(index, _)| match server {
+            None => format!("{}.{index}", R::SECTION),
+            Some(server) => format!("{server}/{}.{index}", R::SECTION),
+        })
         .collect();
     let mut counts = state.bump(&keys)?.into_iter();
     for (_, rule) in matching {
@@ -79,7 +84,7 @@ mod tests {
         let state = State::memory();
         let chosen: Vec<_> = (0..4)
             .map(|_| {
-                choose(&rules, &state, |_| true)
+                choose(&rules, &state, None, |_| true)
                     .expect("memory")
                     .and_then(Rule::nth)
             })
@@ -91,8 +96,16 @@ mod tests {
     fn a_rule_that_does_not_match_is_not_counted() {
         let rules = [Numbered(Some(1))];
         let state = State::memory();
-        assert!(choose(&rules, &state, |_| false).expect("memory").is_none());
-        assert!(choose(&rules, &state, |_| true).expect("memory").is_some());
+        assert!(
+            choose(&rules, &state, None, |_| false)
+                .expect("memory")
+                .is_none()
+        );
+        assert!(
+            choose(&rules, &state, None, |_| true)
+                .expect("memory")
+                .is_some()
+        );
     }
 
     #[test]

@@ -101,13 +101,25 @@ pub(crate) fn add(names: &mut Vec<String>, name: &str) {
     }
 }
 
-/// A tool as it is listed: any object will do as its input, since Gortex takes its arguments in many shapes.
-pub(crate) fn tool(name: &str) -> Tool {
+/// A tool as it is listed: any object will do as its input, since Gortex takes its arguments in many shapes. `entry` has
+/// scripted members that stand in the place of the usual ones; one that is no member of a tool is an error.
+pub(crate) fn tool(
+    name: &str,
+    entry: Option<&Map<String, Value>>,
+) -> Result<Tool, serde_json::Error> {
     let mut schema: JsonObject = Map::new();
     schema.insert("type".to_owned(), Value::String("object".to_owned()));
     schema.insert("properties".to_owned(), properties(name));
     schema.insert("additionalProperties".to_owned(), Value::Bool(true));
-    Tool::new(name.to_owned(), describe(name), Arc::new(schema))
+    let usual = Tool::new(name.to_owned(), describe(name), Arc::new(schema));
+    let Some(entry) = entry else {
+        return Ok(usual);
+    };
+    let mut whole = serde_json::to_value(usual)?;
+    for (key, value) in entry {
+        whole[key] = value.clone();
+    }
+    serde_json::from_value(whole)
 }
 
 fn properties(name: &str) -> Value {

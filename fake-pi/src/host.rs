@@ -17,6 +17,7 @@ use crate::connector::Connector;
 use crate::extension::{Extension, lock};
 use crate::fault::Fault;
 use crate::mcp::ServerLauncher;
+use crate::mcp::http::{HttpPort, NoHttp};
 use crate::model::Model;
 use crate::rpc;
 use crate::session::Session;
@@ -55,6 +56,8 @@ pub struct HostOptions {
     pub provider: String,
     /// Starts MCP servers.
     pub servers: Arc<dyn ServerLauncher>,
+    /// Reaches MCP servers over HTTP.
+    pub http: Arc<dyn HttpPort>,
     /// The variables of Pi's own environment: servers inherit them, and `env` values may refer to them.
     pub variables: BTreeMap<String, String>,
     /// Whether the built-in MCP support is loaded.
@@ -77,7 +80,8 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// Options for a host in `cwd` with this model: the newest Pi, its own MCP support, no extension.
+    /// Options for a host in `cwd` with this model: the newest Pi, its own MCP support, no extension, nobody reached over
+    /// HTTP.
     pub fn new(cwd: PathBuf, model: Arc<dyn Model>, servers: Arc<dyn ServerLauncher>) -> Self {
         Self {
             agent_dir: cwd.join(".pi-agent"),
@@ -91,6 +95,7 @@ impl HostOptions {
             model_id: "m1".to_owned(),
             provider: "fake".to_owned(),
             servers,
+            http: Arc::new(NoHttp),
             variables: BTreeMap::new(),
             connector: Connector::Builtin,
             project_trusted: false,

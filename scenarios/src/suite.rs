@@ -230,6 +230,7 @@ pub fn differences(sim: &Played, pi: &Played) -> Vec<Difference> {
             let text = format!("the play on {host} did not come to its end\n");
             vec![Difference {
                 lane: Lane::Person,
+                server: None,
                 text,
             }]
         }

@@ -1,5 +1,7 @@
 //! `gortex mcp`: one scripted daemon, and each of its launches over a byte stream.
 
+mod log;
+mod requests;
 mod server;
 mod wire;
 
@@ -15,7 +17,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::script::DaemonScript;
-use crate::{JournalEntry, JournalSink, Source, State, surface};
+use crate::{JournalSink, State, surface};
+use log::Log;
+use requests::Requests;
 use server::Server;
 use wire::{Transport, Wire};
 
@@ -37,7 +41,7 @@ pub struct Launch {
 pub struct Daemon {
     script: Arc<DaemonScript>,
     root: PathBuf,
-    journal: Arc<dyn JournalSink>,
+    log: Log,
     state: Arc<State>,
 }
 
@@ -45,6 +49,8 @@ pub struct Daemon {
 struct Process {
     script: Arc<DaemonScript>,
     root: PathBuf,
+    /// Its name, where it is another server than Gortex.
+    name: Option<String>,
     state: Arc<State>,
     wire: Wire,
     tools: Mutex<Vec<String>>,
@@ -81,14 +87,6 @@ impl Process {
     }
 }
 
-fn record(journal: &dyn JournalSink, event: &str, payload: serde_json::Value) {
-    journal.record(JournalEntry {
-        source: Source::Mcp,
-        event: event.to_owned(),
-        payload,
-    });
-}
-
 impl Daemon {
     /// A daemon for the repository at `cwd`, with counters of its own.
     #[must_use]
@@ -96,9 +94,16 @@ impl Daemon {
         Self {
             script: Arc::new(script),
             root: cwd,
-            journal,
+            log: Log::new(journal),
             state: Arc::new(State::memory()),
         }
+    }
+
+    /// The same script played as another server than Gortex: the journal tells its name, and it counts for itself.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.log.server = Some(name.to_owned());
+        self
     }
 
     /// The same daemon with counters that it shares with others.
@@ -113,6 +118,12 @@ impl Daemon {
     pub fn with_cwd(mut self, cwd: PathBuf) -> Self {
         self.root = cwd;
         self
+    }
+
+    /// Whether a launch lives on at SIGTERM; whoever owns the process sees to it.
+    #[must_use]
+    pub fn ignores_term(&self) -> bool {
+        self.script.ignore_term
     }
 
     /// What a launch writes to stderr at its start; whoever owns the process's stderr writes it.
@@ -130,24 +141,20 @@ impl Daemon {
         S: AsyncRead + AsyncWrite + Send + 'static,
     {
         let variable = |name: &str| launch.env.get(name);
-        record(
-            &*self.journal,
+        let gortex = ["GORTEX_TOOLS", "GORTEX_TOOLS_MODE"];
+        let gortex = gortex.iter().filter(|_| self.log.server.is_none()).copied();
+        let told = gortex.chain(self.script.env.iter().map(String::as_str));
+        let env: serde_json::Map<_, _> = told
+            .map(|name| (name.to_owned(), json!(variable(name))))
+            .collect();
+        let cwd = self.root.to_string_lossy();
+        self.log.record(
             "start",
-            json!({
-                "args": launch.args,
-                "cwd": self.root.to_string_lossy(),
-                "env": {
-                    "GORTEX_TOOLS": variable("GORTEX_TOOLS"),
-                    "GORTEX_TOOLS_MODE": variable("GORTEX_TOOLS_MODE"),
-                },
-            }),
+            json!({ "args": launch.args, "cwd": cwd, "env": env }),
         );
         let ended = |reason: &str, code: i32| {
-            record(
-                &*self.journal,
-                "exit",
-                json!({ "reason": reason, "code": code }),
-            );
+            self.log
+                .record("exit", json!({ "reason": reason, "code": code }));
             code
         };
         if let Some(code) = self.script.exit_on_start {
@@ -163,6 +170,7 @@ impl Daemon {
         let process = Arc::new(Process {
             script: self.script.clone(),
             root: self.root.clone(),
+            name: self.log.server.clone(),
             state: self.state.clone(),
             wire: wire.clone(),
             tools: Mutex::new(surface::listed(
@@ -177,15 +185,17 @@ impl Daemon {
         let protocol = serve_protocol(process.clone(), Transport::new(incoming, wire));
         tokio::pin!(protocol);
         let forward = (!self.script.silent).then_some(arriving);
+        let (requests, scripted) = Requests::new(process.clone());
         // The stream's two halves live in here: dropping it closes both, whatever was still to be written.
         let mut alive = Box::pin(async {
             tokio::select! {
                 biased;
                 Some(code) = exit.recv() => ("scripted", code),
-                () = wire::write(writing, &*self.journal, outgoing) => ("stdout_closed", 1),
-                // Never ends by itself.
+                () = wire::write(writing, &self.log, outgoing) => ("stdout_closed", 1),
+                // These two never end by themselves.
                 () = play_later(&process) => ("later", 0),
-                () = wire::read(reading, &*self.journal, forward) => {
+                () = requests::play(scripted) => ("requests", 0),
+                () = wire::read(reading, &self.log, &requests, forward) => {
                     if self.script.ignore_eof {
                         std::future::pending::<()>().await;
                     }
@@ -230,6 +240,11 @@ async fn play_later(process: &Process) {
     for change in changes {
         tokio::time::sleep_until(start + Duration::from_millis(change.after_ms)).await;
         process.change_tools(&change.promote, &change.withdraw, change.list_changed);
+        drop(process.wire.say(&change.messages));
+        if let Some(raw) = &change.raw {
+            let note = json!({ "raw": crate::journal::bounded(raw, 4096) });
+            drop(process.wire.send(raw.clone().into_bytes(), note));
+        }
         if let Some(code) = change.exit {
             process.exit(code).await;
         }

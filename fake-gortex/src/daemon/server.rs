@@ -59,10 +59,16 @@ impl Server {
         let process = &self.0;
         let given = request.arguments.unwrap_or_default();
         let arguments = work::flatten(&given);
-        let rule = matching::choose(&process.script.calls, &process.state, |rule| {
-            rule.tool.as_ref().is_none_or(|tool| *tool == request.name)
-                && (matching::holds(&given, &rule.when) || matching::holds(&arguments, &rule.when))
-        })
+        let rule = matching::choose(
+            &process.script.calls,
+            &process.state,
+            process.name.as_deref(),
+            |rule| {
+                rule.tool.as_ref().is_none_or(|tool| *tool == request.name)
+                    && (matching::holds(&given, &rule.when)
+                        || matching::holds(&arguments, &rule.when))
+            },
+        )
         .map_err(|error| ErrorData::internal_error(format!("cannot count rules: {error}"), None))?
         .cloned();
         let listed = self
@@ -82,10 +88,12 @@ impl Server {
 
         wait(rule.delay_ms).await;
         let outcome = self.work(&rule, &request.name, &arguments);
+        self.tell_progress(&rule, context).await;
         wait(rule.answer_after_ms).await;
         if !rule.promote.is_empty() || !rule.withdraw.is_empty() || rule.list_changed > 0 {
             process.change_tools(&rule.promote, &rule.withdraw, rule.list_changed);
         }
+        process.wire.say(&rule.messages).await;
         if let Some(raw) = &rule.raw_before {
             let note = json!({ "raw": crate::journal::bounded(raw, 4096) });
             process.wire.send(raw.clone().into_bytes(), note).await;
@@ -93,6 +101,28 @@ impl Server {
         let answer = answer(&rule, outcome);
         self.play_wire(&rule, context, &answer).await?;
         answer
+    }
+
+    /// Tells how far the call is, as often as the script says, if the caller gave a token for it.
+    async fn tell_progress(&self, rule: &CallRule, context: &RequestContext<RoleServer>) {
+        let Some(token) = context.meta.get_progress_token() else {
+            return;
+        };
+        for progress in &rule.progress {
+            wait(progress.after_ms).await;
+            let mut params = json!({ "progressToken": token, "progress": progress.progress });
+            if let Some(total) = progress.total {
+                params["total"] = json!(total);
+            }
+            if let Some(message) = &progress.message {
+                params["message"] = json!(message);
+            }
+            let message = json!({ "method": "notifications/progress", "params": params });
+            self.0
+                .wire
+                .say(&message.as_object().cloned().into_iter().collect::<Vec<_>>())
+                .await;
+        }
     }
 
     /// What the call does to the disk, and what the tool says about it.
@@ -183,12 +213,21 @@ async fn wait(milliseconds: u64) {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .build();
-        ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("gortex", self.0.script.version.clone()))
+        let script = &self.0.script;
+        let scripted = script.capabilities.clone().map(Value::Object);
+        let capabilities = scripted
+            .and_then(|scripted| serde_json::from_value(scripted).ok())
+            .unwrap_or_else(|| {
+                ServerCapabilities::builder()
+                    .enable_tools()
+                    .enable_tool_list_changed()
+                    .build()
+            });
+        let name = self.0.name.as_deref().unwrap_or("gortex");
+        let mut config = ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new(name, script.version.clone()));
+        config.instructions.clone_from(&script.instructions);
+        config
     }
 
     async fn initialize(
@@ -212,7 +251,14 @@ impl ServerHandler for Server {
         self.alive(&context, async {
             wait(self.0.script.list_after_ms).await;
             let tools = self.0.tools.lock().unwrap_or_else(PoisonError::into_inner);
-            let listed = tools.iter().map(|name| surface::tool(name)).collect();
+            let entries = &self.0.script.entries;
+            let listed = tools
+                .iter()
+                .map(|name| surface::tool(name, entries.get(name)))
+                .collect::<Result<_, _>>();
+            let listed = listed.map_err(|error| {
+                ErrorData::internal_error(format!("cannot list a scripted tool: {error}"), None)
+            })?;
             Ok(ListToolsResult::with_all_items(listed))
         })
         .await

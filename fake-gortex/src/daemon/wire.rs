@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
 
-use super::record;
-use crate::JournalSink;
+use super::log::Log;
+use super::requests::Requests;
 use crate::journal::bounded;
 
 /// The longest line that is read, in bytes; a longer one is dropped and only its length is journalled.
@@ -68,6 +68,28 @@ impl Wire {
     pub(super) fn announce(&self, method: &str) {
         let frame = frame(&json!({ "jsonrpc": "2.0", "method": method }));
         drop(self.send(frame, json!({ "method": method })));
+    }
+
+    /// Sends messages as they are, but for the version of JSON-RPC. The future tells when they have left.
+    pub(super) fn say(
+        &self,
+        messages: &[Map<String, Value>],
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let sent: Vec<_> = messages
+            .iter()
+            .map(|message| {
+                let mut whole = json!({ "jsonrpc": "2.0" });
+                for (key, value) in message {
+                    whole[key] = value.clone();
+                }
+                self.send(frame(&whole), note(&whole))
+            })
+            .collect();
+        async move {
+            for one in sent {
+                one.await;
+            }
+        }
     }
 
     /// Takes the answer to a request out of the protocol's hands.
@@ -171,7 +193,7 @@ impl rmcp::transport::Transport<RoleServer> for Transport {
 /// Writes what is handed over, all that waits in one write, until the stream breaks.
 pub(super) async fn write<W: AsyncWrite>(
     writing: W,
-    journal: &dyn JournalSink,
+    log: &Log,
     mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
 ) {
     tokio::pin!(writing);
@@ -181,7 +203,7 @@ pub(super) async fn write<W: AsyncWrite>(
         let mut next = Some(first);
         while let Some(outgoing_one) = next {
             // Told before it is written, so that no reader of the stream is ahead of the journal.
-            record(journal, "send", outgoing_one.note);
+            log.record("send", outgoing_one.note);
             bytes.extend_from_slice(&outgoing_one.bytes);
             waiting.push(outgoing_one.written);
             next = outgoing.try_recv().ok();
@@ -196,11 +218,12 @@ pub(super) async fn write<W: AsyncWrite>(
     }
 }
 
-/// Reads lines until the stream ends; each goes to the journal and, when it is a message, on to the protocol (unless
-/// `forward` is none: then nobody answers).
+/// Reads lines until the stream ends; each goes to the journal and, when it is a message, to the script's rules and on to
+/// the protocol (unless `forward` is none: then nobody else answers).
 pub(super) async fn read<R: AsyncRead>(
     reading: R,
-    journal: &dyn JournalSink,
+    log: &Log,
+    requests: &Requests,
     forward: Option<mpsc::Sender<ClientJsonRpcMessage>>,
 ) {
     let reading = BufReader::new(reading);
@@ -225,9 +248,9 @@ pub(super) async fn read<R: AsyncRead>(
             continue;
         }
         if length > LINE {
-            record(journal, "recv", json!({ "dropped_bytes": length }));
+            log.record("recv", json!({ "dropped_bytes": length }));
         } else {
-            take_line(&line, journal, forward.as_ref()).await;
+            take_line(&line, log, requests, forward.as_ref()).await;
         }
         line.clear();
         length = 0;
@@ -236,7 +259,8 @@ pub(super) async fn read<R: AsyncRead>(
 
 async fn take_line(
     line: &[u8],
-    journal: &dyn JournalSink,
+    log: &Log,
+    requests: &Requests,
     forward: Option<&mpsc::Sender<ClientJsonRpcMessage>>,
 ) {
     if line.trim_ascii().is_empty() {
@@ -245,11 +269,12 @@ async fn take_line(
     match serde_json::from_slice::<Value>(line) {
         Ok(Value::Object(mut message)) => {
             message.shift_remove("jsonrpc");
-            record(journal, "recv", Value::Object(message));
+            log.record("recv", Value::Object(message.clone()));
+            requests.look_at(&message);
         }
         _ => {
             let text = String::from_utf8_lossy(line);
-            record(journal, "recv", json!({ "raw": bounded(&text, KEPT) }));
+            log.record("recv", json!({ "raw": bounded(&text, KEPT) }));
         }
     }
     // A line that is no message is ignored, as by any MCP server: there is no id to answer to.

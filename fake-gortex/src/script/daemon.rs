@@ -1,12 +1,14 @@
 //! The table `[daemon]`: what `gortex mcp` does when it starts, lists and is called.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::is_default;
+use super::{Progress, RequestRule, is_default};
 
-/// How the scripted `gortex mcp` behaves.
+/// How the scripted `gortex mcp` behaves, or another server that is played beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DaemonScript {
@@ -30,9 +32,27 @@ pub struct DaemonScript {
     /// Lives on when its stdin ends, until it is killed.
     #[serde(skip_serializing_if = "is_default")]
     pub ignore_eof: bool,
+    /// Lives on at SIGTERM, until SIGKILL.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ignore_term: bool,
+    /// Variables of its environment that the journal tells at start, besides Gortex's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// What `initialize` says of the tools as a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The capabilities that `initialize` declares. Absent: tools whose list changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Map<String, Value>>,
     /// The tools it lists, in this order. Absent: the 21 tools of a current Gortex. Empty: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
+    /// Members of listed tools in the place of the usual ones, by the tool's name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub entries: BTreeMap<String, Map<String, Value>>,
+    /// What requests other than calls get that are not left to the default behaviour; the first rule that matches wins.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestRule>,
     /// What calls do that are not left to the default behaviour; the first rule that matches a call wins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallRule>,
@@ -51,15 +71,21 @@ impl Default for DaemonScript {
             exit_on_start: None,
             stderr: None,
             ignore_eof: false,
+            ignore_term: false,
+            env: Vec::new(),
+            instructions: None,
+            capabilities: None,
             tools: None,
+            entries: BTreeMap::new(),
+            requests: Vec::new(),
             calls: Vec::new(),
             later: Vec::new(),
         }
     }
 }
 
-/// What one `tools/call` does. In order: wait `delay_ms`, work, wait `answer_after_ms`, tell of changed tools, answer
-/// (or end, or stay silent).
+/// What one `tools/call` does. In order: wait `delay_ms`, work, tell of its progress, wait `answer_after_ms`, tell of
+/// changed tools, send `messages`, answer (or end, or stay silent).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallRule {
@@ -81,7 +107,10 @@ pub struct CallRule {
     /// Files that the call changes besides its work, whatever its tool is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
-    /// Milliseconds between the work and the answer.
+    /// What it tells of its progress after the work, if the caller wants to know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub progress: Vec<Progress>,
+    /// Milliseconds between the work (and its progress) and the answer.
     #[serde(skip_serializing_if = "is_default")]
     pub answer_after_ms: u64,
     /// Tools that are listed from this call on.
@@ -93,6 +122,9 @@ pub struct CallRule {
     /// How many `notifications/tools/list_changed` go out before the answer (at most 10000).
     #[serde(skip_serializing_if = "is_default")]
     pub list_changed: u32,
+    /// Messages that go out before the answer, without their `jsonrpc`: notifications, or requests to the client.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Map<String, Value>>,
     /// The text of the answer. Absent: what the tool itself says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -188,6 +220,12 @@ pub struct LaterChange {
     /// How many `notifications/tools/list_changed` go out then (at most 10000).
     #[serde(skip_serializing_if = "is_default")]
     pub list_changed: u32,
+    /// Messages that go out then, without their `jsonrpc`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Map<String, Value>>,
+    /// Text that is written then as it is, in one piece.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
     /// Ends the daemon then, with this exit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,

@@ -2,9 +2,13 @@
 
 mod daemon;
 mod hook;
+mod request;
 
 pub use daemon::{Becomes, CallRule, DaemonScript, FileChange, LaterChange, RpcError};
 pub use hook::{Decision, HookRule, HookScript};
+pub use request::{Progress, RequestRule};
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +21,9 @@ pub struct Script {
     pub daemon: DaemonScript,
     /// What `gortex hook` answers.
     pub hook: HookScript,
+    /// Further servers, by the name under which the program is called to be one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, DaemonScript>,
 }
 
 /// A script that is no script.

@@ -16,7 +16,8 @@ use crate::extension::{Event, Extension, Handler, Thrown, lock};
 use crate::fault::Fault;
 use crate::host;
 use crate::instance::{Command, Ctx, Pi};
-use crate::mcp::{ServerConfig, ToolNames};
+use crate::mcp::{McpExposure, ServerConfig, ToolNames};
+use crate::tool::Tool;
 
 /// What loading the MCP client takes the first time: children appear about 0.1 s after `session_start`, when a prompt
 /// that came at once is already in `before_agent_start` (pi-host.md 1.1).
@@ -73,6 +74,8 @@ pub(super) struct Inner {
     pub(super) waited: bool,
     names: ToolNames,
     pub(super) tools: BTreeMap<String, Vec<ServerTool>>,
+    /// What the tools that reach resources were registered with last.
+    pub(super) resource_exposure: Option<McpExposure>,
     /// Settles when all connections of the session's start did.
     started: Option<Ready>,
     /// The life of the session; work that outlives it is dropped. None before `session_start`.
@@ -212,9 +215,9 @@ impl Manager {
             .unwrap_or_default()
     }
 
-    pub(super) fn register(&self, tool: ServerTool) {
+    pub(super) fn register(&self, tool: Arc<dyn Tool>) {
         // A replaced session takes no tools.
-        let _ = self.pi.register_tool(Arc::new(tool));
+        let _ = self.pi.register_tool(tool);
     }
 
     /// `session_start`: takes up what `mcp.json` and the extensions say and starts connecting, beside the session.

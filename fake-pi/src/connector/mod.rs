@@ -7,6 +7,7 @@
 //! | `changes` | registrations during a session |
 //! | `link` | one server's connection, its state, its stop |
 //! | `tool` | a server's tools in the registry |
+//! | `resources` | the tools that reach resources |
 //! | `section` | the part of the prompt that lists servers |
 //! | `status` | what `/mcp` and the notices say |
 //! | `settings` | `mcp.json` |
@@ -14,6 +15,7 @@
 mod changes;
 mod link;
 mod manager;
+mod resources;
 mod section;
 mod settings;
 mod status;

@@ -1,5 +1,7 @@
 //! What the MCP support says: the list of `/mcp`, the notice after the start, the answers of its words (pi-host.md 4.6).
 
+use std::sync::Arc;
+
 use super::link::State;
 use super::manager::{Manager, Server};
 use crate::extension::Thrown;
@@ -8,29 +10,66 @@ use crate::instance::Ctx;
 const USAGE: &str =
     "Usage: /mcp, /mcp login [server], /mcp logout [server], /mcp reconnect [server]";
 const NO_SIGN_IN: &str = "signing in is not modelled by the simulated host";
+const NOBODY_SIGNS_IN: &str =
+    "No enabled MCP server uses OAuth. Only HTTP servers without an Authorization header do.";
+const NOBODY_TO_RECONNECT: &str = "No enabled MCP server to reconnect.";
 
 /// One server's state, as the notice and the answer to `reconnect` word it.
 fn described(server: &Server) -> String {
+    if !server.config.enabled {
+        return "disabled".to_owned();
+    }
     let Some(link) = server.link() else {
         return "starting".to_owned();
     };
     match link.state() {
+        State::NeedsAuth => "needs sign-in".to_owned(),
         State::Failed => {
             let error = link.error().unwrap_or_else(|| "unknown error".to_owned());
             format!("failed: {}", error.split('\n').next().unwrap_or_default())
         }
-        State::Connected => match link.tools().len() {
-            1 => "connected · 1 tool".to_owned(),
-            count => format!("connected · {count} tools"),
-        },
+        State::Connected => {
+            let count = link.tools().len();
+            let plural = if count == 1 { "" } else { "s" };
+            let resources = if link.has_resources() {
+                " · resources"
+            } else {
+                ""
+            };
+            format!("connected · {count} tool{plural}{resources}")
+        }
         State::Connecting => "connecting…".to_owned(),
         state @ (State::Disconnected | State::Closed) => state.as_str().to_owned(),
     }
 }
 
+/// Which servers a word of `/mcp` is about.
+struct Choice {
+    eligible: fn(&Server) -> bool,
+    preferred: fn(&Server) -> bool,
+    none: &'static str,
+}
+
+fn stands_at(server: &Server, states: &[State]) -> bool {
+    let state = server.link().map(|link| link.state());
+    state.is_some_and(|state| states.contains(&state))
+}
+
+const TO_RECONNECT: Choice = Choice {
+    eligible: |server| server.link().is_some(),
+    preferred: |server| stands_at(server, &[State::Failed, State::Disconnected]),
+    none: NOBODY_TO_RECONNECT,
+};
+
+const TO_SIGN_IN: Choice = Choice {
+    eligible: |server| server.link().is_some() && server.config.signs_in(),
+    preferred: |server| stands_at(server, &[State::NeedsAuth]),
+    none: NOBODY_SIGNS_IN,
+};
+
 impl Manager {
     /// Tells once what needs the person: errors of `mcp.json` and failed servers, or only those of `only`.
-    pub(super) fn report_problems(&self, ctx: &Ctx, only: Option<&[std::sync::Arc<Server>]>) {
+    pub(super) fn report_problems(&self, ctx: &Ctx, only: Option<&[Arc<Server>]>) {
         let mut lines: Vec<String> = match only {
             Some(_) => Vec::new(),
             None => self
@@ -43,7 +82,7 @@ impl Manager {
         for server in only.unwrap_or(&all) {
             if server
                 .link()
-                .is_some_and(|link| link.state() == State::Failed)
+                .is_some_and(|link| matches!(link.state(), State::Failed | State::NeedsAuth))
             {
                 lines.push(format!("{}: {}", server.config.name, described(server)));
             }
@@ -86,32 +125,58 @@ impl Manager {
             return ctx.notify(USAGE, Some("warning"));
         }
         self.wait_started().await;
-        match words.as_slice() {
-            [] => ctx.notify(&self.status(), Some("info")),
-            ["login" | "logout"] | ["login" | "logout", _] => ctx.notify(NO_SIGN_IN, Some("error")),
-            ["reconnect", name] => match self.server(name) {
-                Some(server) => self.reconnect(&server, ctx).await,
-                None => ctx.notify(&unknown(name), Some("error")),
+        let named = words.get(1).copied();
+        match words.first().copied() {
+            None => ctx.notify(&self.status(), Some("info")),
+            Some("login" | "logout") => match self.pick(named, &TO_SIGN_IN, ctx)? {
+                Some(_) => ctx.notify(NO_SIGN_IN, Some("error")),
+                None => Ok(()),
             },
-            ["reconnect"] => {
-                let servers: Vec<_> = self
-                    .servers()
-                    .into_iter()
-                    .filter(|server| server.link().is_some())
-                    .collect();
-                match servers.as_slice() {
-                    // Among several the real Pi asks; a question has no answer here.
-                    [server] => self.reconnect(server, ctx).await,
-                    _ => ctx.notify("No enabled MCP server to reconnect.", Some("info")),
-                }
-            }
-            _ => ctx.notify(USAGE, Some("warning")),
+            Some("reconnect") => match self.pick(named, &TO_RECONNECT, ctx)? {
+                Some(server) => self.reconnect(&server, ctx).await,
+                None => Ok(()),
+            },
+            Some(_) => ctx.notify(USAGE, Some("warning")),
+        }
+    }
+
+    /// The server that a word is about; with none the person was told why.
+    fn pick(
+        &self,
+        name: Option<&str>,
+        choice: &Choice,
+        ctx: &Ctx,
+    ) -> Result<Option<Arc<Server>>, Thrown> {
+        if let Some(name) = name {
+            let server = self.server(name);
+            let why = match &server {
+                None => unknown(name),
+                Some(server) if !(choice.eligible)(server) => choice.none.to_owned(),
+                Some(_) => return Ok(server),
+            };
+            return ctx.notify(&why, Some("error")).map(|()| None);
+        }
+        let eligible = |server: &Arc<Server>| (choice.eligible)(server);
+        let candidates: Vec<_> = self.servers().into_iter().filter(eligible).collect();
+        let mut preferred = candidates
+            .iter()
+            .filter(|server| (choice.preferred)(server));
+        match (candidates.as_slice(), preferred.next(), preferred.next()) {
+            ([], _, _) => ctx.notify(choice.none, Some("info")).map(|()| None),
+            ([only], _, _) | (_, Some(only), None) => Ok(Some(only.clone())),
+            // Among several the real Pi asks the person; a question has no answer here.
+            _ => ctx
+                .notify(
+                    "a choice of servers is not modelled by the simulated host",
+                    Some("error"),
+                )
+                .map(|()| None),
         }
     }
 
     async fn reconnect(&self, server: &Server, ctx: &Ctx) -> Result<(), Thrown> {
         let Some(link) = server.link() else {
-            return ctx.notify("No enabled MCP server to reconnect.", Some("error"));
+            return ctx.notify(NOBODY_TO_RECONNECT, Some("error"));
         };
         match link.reconnect().await {
             Ok(()) => {
@@ -140,9 +205,14 @@ fn status_of(server: &Server) -> String {
         return format!("{name}: starting ({exposure})");
     };
     let state = link.state();
+    if state == State::NeedsAuth {
+        return format!("{name}: needs sign-in, run /mcp login {name} ({exposure})");
+    }
     let shown = match state {
         State::Disconnected => "disconnected, reconnects on next call",
-        State::Connecting | State::Connected | State::Failed | State::Closed => state.as_str(),
+        State::Connecting | State::Connected | State::Failed | State::NeedsAuth | State::Closed => {
+            state.as_str()
+        }
     };
     if state == State::Connected {
         return format!("{name}: {shown}, {} tools ({exposure})", link.tools().len());

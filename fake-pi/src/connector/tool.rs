@@ -77,15 +77,12 @@ impl Tool for ServerTool {
     fn execute(&self, run: ToolRun) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
         let tool = self.clone();
         Box::pin(async move {
-            let connection = tool
-                .link()
-                .map_err(ToolError)?
-                .connection()
-                .await
-                .map_err(ToolError)?;
-            connection
-                .call(&tool.tool, run.input, run.abort, run.updates)
-                .await
+            let link = tool.link().map_err(ToolError)?;
+            let called = link.run(false, |connection| {
+                let (input, abort) = (run.input.clone(), run.abort.clone());
+                connection.call(&tool.tool, input, abort, run.updates.clone())
+            });
+            called.await.map_err(ToolError)
         })
     }
 }
@@ -133,19 +130,21 @@ impl Manager {
         }
         let previous = self.replace_tools(name, current.clone());
         for tool in &current {
-            self.register(tool.clone());
+            self.register(Arc::new(tool.clone()));
         }
         for tool in previous {
             if !current.iter().any(|kept| kept.name() == tool.name()) {
-                self.register(tool.hidden());
+                self.register(Arc::new(tool.hidden()));
             }
         }
+        self.offer_resource_tools();
     }
 
     /// Makes a server's tools unreachable.
-    pub(super) fn hide_tools(&self, server: &str) {
+    pub(super) fn hide_tools(self: &Arc<Self>, server: &str) {
         for tool in self.replace_tools(server, Vec::new()) {
-            self.register(tool.hidden());
+            self.register(Arc::new(tool.hidden()));
         }
+        self.offer_resource_tools();
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::manager::{Manager, Ready};
+use super::resources;
 use super::section::{self, SECTION};
 use crate::extension::{Event, lock};
 use crate::fault::Fault;
@@ -123,6 +124,8 @@ impl Manager {
                 Reached::by_script(input["code"].as_str().unwrap_or_default())
             }
             tool_search::NAME => Reached::All,
+            // The resources of all servers are reached by tools of nobody's own.
+            tool if resources::is_one(tool) => Reached::All,
             tool => Reached::One(self.owner(tool)),
         };
         let abort = ctx.signal().ok().flatten().unwrap_or_default();

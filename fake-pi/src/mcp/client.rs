@@ -10,13 +10,16 @@ use rmcp::model::{
 };
 use rmcp::service::{ClientInitializeError, RoleClient, RunningService};
 use rmcp::{ClientHandler, serve_client};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use super::channel::{Channel, Pipe};
 use super::exchange::{CLOSED, Exchange, Request, timed_out, within};
+use super::failure::Failure;
+use super::http::HttpSession;
 use super::launch::Duplex;
-use super::listing::McpTool;
+use super::listing::{Listing, McpTool};
 use super::result::{self, ResultOptions};
 use super::wire::{Handshake, Unasked, Wire, WirePorts};
 use crate::tool::{ToolError, ToolOutput};
@@ -82,23 +85,40 @@ impl Connection {
     ///
     /// # Errors
     /// Pi's text of what went wrong (pi-host.md 4.6), without the server's standard error, which the caller has.
-    pub async fn open(stream: Box<dyn Duplex>, options: ClientOptions) -> Result<Self, String> {
+    pub async fn open(stream: Box<dyn Duplex>, options: ClientOptions) -> Result<Self, Failure> {
+        Self::open_over(Box::new(Pipe::new(stream)), options).await
+    }
+
+    /// The same over HTTP. When it fails, or the future is dropped, the session is still to be closed.
+    ///
+    /// # Errors
+    /// As [`Connection::open`].
+    pub async fn open_http(session: &HttpSession, options: ClientOptions) -> Result<Self, Failure> {
+        Self::open_over(Box::new(session.channel()), options).await
+    }
+
+    async fn open_over(channel: Box<dyn Channel>, options: ClientOptions) -> Result<Self, Failure> {
         let (unasked_sender, unasked) = unbounded_channel();
         let closed = CancellationToken::new();
         let handshake = Arc::new(OnceLock::new());
+        let unsent = Arc::<Mutex<Option<Failure>>>::default();
         let ports = WirePorts {
             ended: closed.clone(),
             unasked: unasked_sender,
             handshake: handshake.clone(),
+            unsent: unsent.clone(),
         };
-        let wire = Wire::new(stream, &options.cwd, ports);
+        let wire = Wire::new(channel, &options.cwd, ports);
         let starting = serve_client(Identity(client_config(&options.pi_version)), wire);
         let service = within(options.timeout, starting)
             .await
             .ok_or_else(|| timed_out(options.timeout))?;
         let service = service.map_err(|error| match error {
-            ClientInitializeError::JsonRpcError(error) => error.message.into_owned(),
-            _ => CLOSED.to_owned(),
+            ClientInitializeError::JsonRpcError(error) => Failure::of(error),
+            _ => {
+                let unsent = unsent.lock().unwrap_or_else(PoisonError::into_inner).take();
+                unsent.unwrap_or_else(|| CLOSED.into())
+            }
         })?;
         let (events_sender, events) = unbounded_channel();
         let shared = Arc::new(Shared {
@@ -169,6 +189,44 @@ impl Connection {
         self.shared.handshake.capabilities.contains_key("resources")
     }
 
+    /// Whether both are handles of one connection.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Sends any other request, such as `resources/list`.
+    ///
+    /// # Errors
+    /// As [`Connection::call`].
+    pub fn request(
+        &self,
+        method: &'static str,
+        params: Option<Value>,
+        abort: CancellationToken,
+    ) -> BoxFuture<'static, Result<Value, Failure>> {
+        let shared = self.shared.clone();
+        let request = Request {
+            method,
+            params,
+            abort: Some(abort),
+        };
+        Box::pin(async move { shared.exchange.request(request, None).await })
+    }
+
+    /// A whole list of the server, page after page.
+    ///
+    /// # Errors
+    /// As [`Connection::call`], or Pi's text of what is wrong with a page.
+    pub fn list(
+        &self,
+        listing: Listing,
+        abort: CancellationToken,
+    ) -> BoxFuture<'static, Result<Vec<Map<String, Value>>, Failure>> {
+        let shared = self.shared.clone();
+        Box::pin(async move { shared.exchange.list(listing, Some(abort)).await })
+    }
+
     /// Whether the connection ended, by the server or by [`Connection::close`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
@@ -183,14 +241,15 @@ impl Connection {
     /// Calls a tool (pi-host.md 4.8). Each progress notification starts the time anew and becomes a partial result.
     ///
     /// # Errors
-    /// Fails with the text that the model reads: the server's error, a timeout, an abort, or the end of the connection.
+    /// Fails with the text that the model reads: the server's error, a timeout, an abort, or the end of the connection; over
+    /// HTTP also what came instead of an answer.
     pub fn call(
         &self,
         tool: &str,
         args: Value,
         abort: CancellationToken,
         updates: UnboundedSender<Value>,
-    ) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+    ) -> BoxFuture<'static, Result<ToolOutput, Failure>> {
         let shared = self.shared.clone();
         let tool = tool.to_owned();
         Box::pin(async move {
@@ -207,16 +266,13 @@ impl Connection {
                 params: Some(params),
                 abort: Some(abort),
             };
-            let answer = shared
-                .exchange
-                .request(request, Some(&on_progress))
-                .await
-                .map_err(ToolError)?;
+            let answer = shared.exchange.request(request, Some(&on_progress)).await?;
             let options = ResultOptions {
                 temp_dir: shared.options.temp_dir.clone(),
                 has_readable_resources: shared.handshake.capabilities.contains_key("resources"),
             };
-            result::convert(&shared.options.server, &tool, answer, &options)
+            let converted = result::convert(&shared.options.server, &tool, answer, &options);
+            converted.map_err(|ToolError(text)| text.into())
         })
     }
 
@@ -251,7 +307,7 @@ impl Shared {
                 ConnectionEvent::Tools(tools)
             }
             Err(error) => {
-                ConnectionEvent::RefreshFailed(format!("Failed to refresh tools: {error}"))
+                ConnectionEvent::RefreshFailed(format!("Failed to refresh tools: {}", error.text))
             }
         };
         // Without a listener the list itself is still up to date.

@@ -75,6 +75,8 @@ pub struct ServerConfig {
     pub cwd: Option<String>,
     /// The address of a server over HTTP. It wins over `command` (pi-host.md 3.1).
     pub url: Option<String>,
+    /// Headers of each request to a server over HTTP, references unresolved.
+    pub headers: Vec<(String, String)>,
     /// How its tools reach the model.
     pub exposure: McpExposure,
     /// Exceptions to `exposure`, as exact tool names or patterns with `*`, in the order given.
@@ -90,6 +92,13 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
+    /// Whether a server over HTTP may ask the person to sign in: no header of its own names who asks.
+    #[must_use]
+    pub fn signs_in(&self) -> bool {
+        let authorizes = |(name, _): &(String, String)| name.eq_ignore_ascii_case("authorization");
+        self.url.is_some() && !self.headers.iter().any(authorizes)
+    }
+
     /// Exposure of one tool: an exact entry of `toolExposure`, else the first pattern that fits, else the server's.
     #[must_use]
     pub fn exposure_of(&self, tool: &str) -> McpExposure {
@@ -290,6 +299,12 @@ fn typed(name: &str, fields: Map<String, Value>) -> ServerConfig {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
     };
+    let texts = |key: &str| -> Vec<(String, String)> {
+        let pairs = pairs(key).into_iter();
+        pairs
+            .filter_map(|(name, value)| Some((name, value.as_str()?.to_owned())))
+            .collect()
+    };
     let args = fields.get("args").and_then(Value::as_array);
     ServerConfig {
         name: name.to_owned(),
@@ -299,12 +314,14 @@ fn typed(name: &str, fields: Map<String, Value>) -> ServerConfig {
             .flatten()
             .filter_map(|arg| arg.as_str().map(str::to_owned))
             .collect(),
-        env: pairs("env")
-            .into_iter()
-            .filter_map(|(key, value)| Some((key, value.as_str()?.to_owned())))
-            .collect(),
+        env: texts("env"),
         cwd: text("cwd"),
         url: if is_http { text("url") } else { None },
+        headers: if is_http {
+            texts("headers")
+        } else {
+            Vec::new()
+        },
         exposure: fields
             .get("exposure")
             .and_then(exposure_of)

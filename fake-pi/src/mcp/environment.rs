@@ -47,6 +47,25 @@ pub async fn prepare(
     }))
 }
 
+/// The headers of a server over HTTP.
+///
+/// # Errors
+/// Pi's text for a value that refers to nothing, such as
+/// `Failed to resolve MCP server "s" header "X" from environment variable: TOKEN`.
+pub async fn headers(
+    config: &ServerConfig,
+    surroundings: &Surroundings,
+    launcher: &dyn ServerLauncher,
+) -> Result<Vec<(String, String)>, String> {
+    let mut headers = Vec::new();
+    for (name, value) in &config.headers {
+        let what = format!("MCP server \"{}\" header \"{name}\"", config.name);
+        let value = resolve(value, &what, &surroundings.variables, launcher).await?;
+        headers.push((name.clone(), value));
+    }
+    Ok(headers)
+}
+
 /// One value: `!command`, or a text with `$NAME` and `${NAME}` in it, where `$$` and `$!` stand for the second sign.
 async fn resolve(
     value: &str,

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use rmcp::model::{ClientRequest, CustomRequest, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::listing::{self, McpTool};
+use super::failure::Failure;
+use super::listing::{self, Listing, McpTool};
 use super::wire::ProgressSink;
 
 /// Pages of a tool list that are asked for at most.
@@ -45,7 +46,7 @@ impl Exchange {
         &self,
         request: Request,
         on_progress: Option<&(dyn Fn(Value) + Sync)>,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, Failure> {
         if self.closed.is_cancelled() {
             return Err("MCP client is closed".into());
         }
@@ -64,7 +65,7 @@ impl Exchange {
             .peer
             .send_cancellable_request(ClientRequest::CustomRequest(custom), options)
             .await;
-        let mut handle = sent.map_err(|_| CLOSED.to_owned())?;
+        let mut handle = sent.map_err(|_| CLOSED)?;
         let limit = self.timeout;
         let mut deadline = deadline_after(limit);
         let (error, reason) = loop {
@@ -79,7 +80,7 @@ impl Exchange {
                 }
                 answer = &mut handle.rx => return match answer {
                     Ok(Ok(ServerResult::CustomResult(result))) => Ok(result.0),
-                    Ok(Err(ServiceError::McpError(error))) => Err(error.message.into_owned()),
+                    Ok(Err(ServiceError::McpError(error))) => Err(Failure::of(error)),
                     Ok(Ok(_) | Err(_)) | Err(_) => Err(CLOSED.into()),
                 },
                 () = abort.cancelled() => break ("MCP request aborted".to_owned(), ABORT_REASON),
@@ -89,37 +90,43 @@ impl Exchange {
         drop(sender);
         // If the server is gone by now it needs no word.
         let _ = handle.cancel(Some(reason.to_owned())).await;
-        Err(error)
+        Err(error.into())
     }
 
-    /// The whole tool list, page after page.
-    pub(super) async fn list_tools(&self) -> Result<Vec<McpTool>, String> {
-        let mut tools = Vec::new();
+    /// The whole tool list.
+    pub(super) async fn list_tools(&self) -> Result<Vec<McpTool>, Failure> {
+        let entries = self.list(Listing::Tools, None).await?;
+        Ok(entries.into_iter().map(McpTool::of).collect())
+    }
+
+    /// A whole list, page after page.
+    pub(super) async fn list(
+        &self,
+        listing: Listing,
+        abort: Option<CancellationToken>,
+    ) -> Result<Vec<Map<String, Value>>, Failure> {
+        let method = listing.method();
+        let mut items = Vec::new();
         let mut cursors = BTreeSet::new();
         let mut cursor: Option<String> = None;
         for _ in 0..MAX_PAGES {
             let params = cursor.as_ref().map(|cursor| json!({"cursor": cursor}));
-            let answer = self
-                .request(
-                    Request {
-                        method: "tools/list",
-                        params,
-                        abort: None,
-                    },
-                    None,
-                )
-                .await?;
-            let page = listing::page(answer)?;
-            tools.extend(page.tools);
+            let request = Request {
+                method,
+                params,
+                abort: abort.clone(),
+            };
+            let page = listing::page(listing, self.request(request, None).await?)?;
+            items.extend(page.items);
             let Some(next) = page.next_cursor else {
-                return Ok(tools);
+                return Ok(items);
             };
             if !cursors.insert(next.clone()) {
-                return Err(format!("MCP tools/list returned duplicate cursor: {next}"));
+                return Err(format!("MCP {method} returned duplicate cursor: {next}").into());
             }
             cursor = Some(next);
         }
-        Err(format!("MCP tools/list exceeded {MAX_PAGES} pages"))
+        Err(format!("MCP {method} exceeded {MAX_PAGES} pages").into())
     }
 }
 

@@ -54,8 +54,8 @@ pub(super) enum Incoming {
     Answer {
         /// The id, if it is a whole number.
         id: Option<i64>,
-        /// The result, or the message of the error.
-        outcome: Result<Value, String>,
+        /// The result, or code and message of the error.
+        outcome: Result<Value, (i32, String)>,
     },
     /// A request of the server.
     Request {
@@ -99,11 +99,12 @@ pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
         match (fields.remove("result"), fields.get("error")) {
             (Some(result), None) => return Some(answer(Ok(result))),
             (None, Some(error)) => {
-                let is_error = error.get("code").is_some_and(Value::is_number);
-                if let (true, Some(message)) =
-                    (is_error, error.get("message").and_then(Value::as_str))
+                let code = error.get("code").filter(|code| code.is_number());
+                if let (Some(code), Some(message)) =
+                    (code, error.get("message").and_then(Value::as_str))
                 {
-                    return Some(answer(Err(message.to_owned())));
+                    let code = code.as_i64().and_then(|code| i32::try_from(code).ok());
+                    return Some(answer(Err((code.unwrap_or(0), message.to_owned()))));
                 }
             }
             (Some(_), Some(_)) | (None, None) => {}
@@ -233,7 +234,7 @@ mod tests {
             failure,
             Some(Incoming::Answer {
                 id: None,
-                outcome: Err("no".into())
+                outcome: Err((-1, "no".into()))
             })
         );
         let request = parse(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);

@@ -101,42 +101,107 @@ impl McpTool {
     }
 }
 
-/// One page of a tool list.
-#[derive(Debug, PartialEq)]
-pub(super) struct Page {
-    pub(super) tools: Vec<McpTool>,
-    pub(super) next_cursor: Option<String>,
+/// A list that a server gives page by page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// Its tools.
+    Tools,
+    /// Its resources.
+    Resources,
+    /// Its templates of resources.
+    Templates,
 }
 
-/// Checks one answer to `tools/list`. One bad entry fails the whole list.
-pub(super) fn page(answer: Value) -> Result<Page, String> {
+impl Listing {
+    /// The method that asks for it.
+    #[must_use]
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Resources => "resources/list",
+            Self::Templates => "resources/templates/list",
+        }
+    }
+
+    /// The member that the items stand under.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+
+    /// The member that an item of resources is found by.
+    #[must_use]
+    pub fn address(self) -> &'static str {
+        match self {
+            Self::Tools => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
+    fn fits(self, item: &Map<String, Value>) -> bool {
+        let has_address = item.get(self.address()).is_some_and(Value::is_string);
+        has_address
+            && match self {
+                Self::Tools => item.get("inputSchema").is_some_and(Value::is_object),
+                // The address stands in for a missing name.
+                Self::Resources | Self::Templates => item.get("name").is_none_or(Value::is_string),
+            }
+    }
+}
+
+/// One page of a list.
+#[derive(Debug, PartialEq)]
+pub struct Page {
+    /// Its items as the server sent them.
+    pub items: Vec<Map<String, Value>>,
+    /// Where the next one begins.
+    pub next_cursor: Option<String>,
+}
+
+/// Checks one page. One bad entry fails the whole list.
+///
+/// # Errors
+/// Pi's text of what is wrong with it.
+pub fn page(listing: Listing, answer: Value) -> Result<Page, String> {
+    let method = listing.method();
+    let invalid = || format!("Invalid MCP {method} result");
     let Value::Object(mut answer) = answer else {
-        return Err("Invalid MCP tools/list result".into());
+        return Err(invalid());
     };
-    let Some(Value::Array(entries)) = answer.remove("tools") else {
-        return Err("Invalid MCP tools/list result".into());
+    let Some(Value::Array(entries)) = answer.remove(listing.key()) else {
+        return Err(invalid());
     };
-    let tools: Option<Vec<McpTool>> = entries
+    let items: Option<Vec<Map<String, Value>>> = entries
         .into_iter()
-        .map(|entry| {
-            let Value::Object(entry) = entry else {
-                return None;
-            };
-            let name = entry.get("name")?.as_str()?.to_owned();
-            entry
-                .get("inputSchema")?
-                .is_object()
-                .then_some(McpTool { name, entry })
+        .map(|entry| match entry {
+            Value::Object(entry) if listing.fits(&entry) => Some(entry),
+            _ => None,
         })
         .collect();
-    let tools = tools.ok_or("Invalid entry in MCP tools/list result")?;
+    let items = items.ok_or_else(|| format!("Invalid entry in MCP {method} result"))?;
     // Some servers end the list with an empty cursor instead of none.
     let next_cursor = match answer.remove("nextCursor") {
         None | Some(Value::Null) => None,
         Some(Value::String(cursor)) => Some(cursor).filter(|cursor| !cursor.is_empty()),
-        Some(_) => return Err("Invalid MCP tools/list cursor".into()),
+        Some(_) => return Err(format!("Invalid MCP {method} cursor")),
     };
-    Ok(Page { tools, next_cursor })
+    Ok(Page { items, next_cursor })
+}
+
+impl McpTool {
+    /// The tool of an entry that passed [`page`].
+    pub(super) fn of(entry: Map<String, Value>) -> Self {
+        let name = entry.get("name").and_then(Value::as_str);
+        Self {
+            name: name.unwrap_or_default().to_owned(),
+            entry,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -144,52 +209,70 @@ mod tests {
     use super::*;
 
     fn tool(entry: &Value) -> McpTool {
-        let mut tools = page(json!({"tools": [entry]}))
-            .map(|page| page.tools)
+        let mut tools = page(Listing::Tools, json!({"tools": [entry]}))
+            .map(|page| page.items)
             .unwrap_or_default();
-        tools.remove(0)
+        McpTool::of(tools.remove(0))
     }
 
     #[test]
     fn a_bad_entry_fails_the_list() {
         let invalid = Err("Invalid entry in MCP tools/list result".to_owned());
         assert_eq!(
-            page(json!({"tools": [{"name": "a", "inputSchema": {}}, {"name": "b"}]})),
+            page(
+                Listing::Tools,
+                json!({"tools": [{"name": "a", "inputSchema": {}}, {"name": "b"}]})
+            ),
             invalid
         );
-        assert_eq!(page(json!({"tools": [5]})), invalid);
+        assert_eq!(page(Listing::Tools, json!({"tools": [5]})), invalid);
         assert_eq!(
-            page(json!({"tools": [{"name": 5, "inputSchema": {}}]})),
+            page(
+                Listing::Tools,
+                json!({"tools": [{"name": 5, "inputSchema": {}}]})
+            ),
             invalid
         );
         assert_eq!(
-            page(json!({"tools": {}})),
+            page(Listing::Tools, json!({"tools": {}})),
             Err("Invalid MCP tools/list result".into())
         );
         assert_eq!(
-            page(Value::Null),
+            page(Listing::Tools, Value::Null),
             Err("Invalid MCP tools/list result".into())
         );
         assert_eq!(
-            page(json!({"tools": [], "nextCursor": 5})),
+            page(Listing::Tools, json!({"tools": [], "nextCursor": 5})),
             Err("Invalid MCP tools/list cursor".into())
+        );
+    }
+
+    #[test]
+    fn resources_need_an_address_but_no_name() {
+        let listed = |item: Value| page(Listing::Resources, json!({"resources": [item]})).is_ok();
+        assert!(listed(json!({"uri": "a"})) && listed(json!({"uri": "a", "name": "b"})));
+        assert!(!listed(json!({"name": "b"})) && !listed(json!({"uri": "a", "name": 5})));
+        assert_eq!(
+            page(Listing::Templates, json!({})),
+            Err("Invalid MCP resources/templates/list result".into())
         );
     }
 
     #[test]
     fn an_empty_cursor_is_the_end() {
         for cursor in [json!(""), Value::Null] {
-            let page = page(json!({"tools": [], "nextCursor": cursor}));
+            let page = page(Listing::Tools, json!({"tools": [], "nextCursor": cursor}));
             assert_eq!(
                 page,
                 Ok(Page {
-                    tools: vec![],
+                    items: vec![],
                     next_cursor: None
                 })
             );
         }
         assert_eq!(
-            page(json!({"tools": [], "nextCursor": "x"})).map(|page| page.next_cursor),
+            page(Listing::Tools, json!({"tools": [], "nextCursor": "x"}))
+                .map(|page| page.next_cursor),
             Ok(Some("x".into()))
         );
     }

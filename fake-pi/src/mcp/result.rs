@@ -55,18 +55,7 @@ pub fn convert(
         )));
     }
     let mut details = json!({"server": server, "tool": tool});
-    let content = match cut(&content, &options.temp_dir) {
-        None => content,
-        Some(cut) => {
-            if let Some(path) = cut.full_output {
-                details["fullOutputPath"] = path.into();
-            }
-            let images = content.into_iter().filter(|block| block["type"] == "image");
-            std::iter::once(block::text(cut.text))
-                .chain(images)
-                .collect()
-        }
-    };
+    let content = limited(content, &options.temp_dir, &mut details);
     result.entry("content").or_insert_with(|| json!([]));
     result.shift_remove("_meta");
     Ok(ToolOutput {
@@ -76,6 +65,20 @@ pub fn convert(
         structured_content: Some(Value::Object(result)),
         is_error,
     })
+}
+
+/// Content within the limit: longer text is cut, and `details` tells where all of it is kept.
+pub(crate) fn limited(content: Vec<Value>, temp_dir: &Path, details: &mut Value) -> Vec<Value> {
+    let Some(cut) = cut(&content, temp_dir) else {
+        return content;
+    };
+    if let Some(path) = cut.full_output {
+        details["fullOutputPath"] = path.into();
+    }
+    let images = content.into_iter().filter(|block| block["type"] == "image");
+    std::iter::once(block::text(cut.text))
+        .chain(images)
+        .collect()
 }
 
 /// All text blocks as one text.

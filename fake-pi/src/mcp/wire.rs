@@ -1,4 +1,4 @@
-//! A server's stream as a transport of `rmcp` that speaks with Pi's voice (pi-host.md 4.1, 4.4).
+//! The way to a server as a transport of `rmcp` that speaks with Pi's voice (pi-host.md 4.1, 4.4).
 //!
 //! `rmcp` keeps the requests in flight, runs the handshake and closes the connection. Pi's frames differ from those that
 //! it writes: ids count from 1, a tool call's progress token is its id, absent parameters stay absent. Pi also takes
@@ -6,11 +6,12 @@
 //! they came, where `rmcp` starts a task for each. So this transport writes the frames itself, answers the server itself,
 //! and hands results over unread.
 
-use std::collections::BTreeMap;
-use std::future::{Future, ready};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use futures::future::BoxFuture;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomResult, ErrorCode, ErrorData,
     Implementation, InitializeResult, JsonRpcMessage, NumberOrString, ServerCapabilities,
@@ -19,12 +20,12 @@ use rmcp::model::{
 use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
 use serde_json::{Map, Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use super::frame::{self, Incoming, Lines};
-use super::launch::Duplex;
+use super::channel::{Arrived, Channel, Frame};
+use super::failure::Failure;
+use super::frame::{self, Incoming};
 
 /// Protocol versions that Pi accepts from a server; the first is the one it asks for.
 pub(super) const PROTOCOL_VERSIONS: [&str; 4] =
@@ -32,9 +33,6 @@ pub(super) const PROTOCOL_VERSIONS: [&str; 4] =
 
 /// Pi's first id; `rmcp` starts at zero.
 const FIRST_ID: i64 = 1;
-
-/// Bytes taken from the stream at once.
-const CHUNK: usize = 8 * 1024;
 
 /// Where the progress of one request goes. It travels with the request to the wire, so that no notification is missed.
 #[derive(Debug, Clone)]
@@ -72,13 +70,18 @@ pub(super) struct WirePorts {
     pub(super) unasked: UnboundedSender<Unasked>,
     /// Filled by a good answer to `initialize`.
     pub(super) handshake: Arc<OnceLock<Handshake>>,
+    /// Why a message of the handshake did not reach the server.
+    pub(super) unsent: Arc<Mutex<Option<Failure>>>,
 }
 
 /// The transport.
 pub(super) struct Wire {
-    reader: ReadHalf<Box<dyn Duplex>>,
-    lines: Lines,
-    out: Option<UnboundedSender<Vec<u8>>>,
+    channel: Box<dyn Channel>,
+    /// Messages that came together and are still to be served.
+    waiting: VecDeque<Vec<u8>>,
+    /// Answers to requests that we serve: they leave when all that came together is served, while a refusal leaves at
+    /// once (seen on 1.6.0).
+    answers: Vec<Frame>,
     ports: WirePorts,
     roots: Value,
     initialized: bool,
@@ -87,20 +90,17 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Takes the stream over. The session's folder becomes the only root that the server is told.
-    pub(super) fn new(stream: Box<dyn Duplex>, cwd: &Path, ports: WirePorts) -> Self {
-        let (reader, half) = tokio::io::split(stream);
-        let (out, lines) = unbounded_channel();
-        tokio::spawn(write_lines(half, lines));
+    /// Takes the way to the server over. The session's folder becomes the only root that the server is told.
+    pub(super) fn new(channel: Box<dyn Channel>, cwd: &Path, ports: WirePorts) -> Self {
         let name = cwd
             .file_name()
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
         Self {
-            reader,
-            lines: Lines::default(),
-            out: Some(out),
+            channel,
+            waiting: VecDeque::new(),
+            answers: Vec::new(),
             ports,
             roots: json!({"roots": [{"uri": file_url(cwd), "name": name}]}),
             initialized: false,
@@ -108,16 +108,8 @@ impl Wire {
         }
     }
 
-    fn write(&self, line: Vec<u8>) -> Result<(), WireClosed> {
-        self.out
-            .as_ref()
-            .ok_or(WireClosed)?
-            .send(line)
-            .map_err(|_| WireClosed)
-    }
-
     /// The frame of a message that `rmcp` sends, or nothing for one that Pi would not send.
-    fn outgoing(&mut self, message: ClientJsonRpcMessage) -> Option<Vec<u8>> {
+    fn outgoing(&mut self, message: ClientJsonRpcMessage) -> Option<Frame> {
         match message {
             JsonRpcMessage::Request(request) => {
                 let id = pi_id(&request.id)?;
@@ -138,18 +130,22 @@ impl Wire {
                     _ => return None,
                 };
                 self.pending.insert(id, sink);
-                Some(frame::request(id, &method, params))
+                Some(Frame {
+                    bytes: frame::request(id, &method, params),
+                    request: Some(id),
+                    method: Some(method),
+                })
             }
             JsonRpcMessage::Notification(notification) => match notification.notification {
                 ClientNotification::InitializedNotification(_) => {
                     self.initialized = true;
-                    Some(frame::notification("notifications/initialized", None))
+                    Some(told("notifications/initialized", None))
                 }
                 ClientNotification::CancelledNotification(cancelled) => {
                     let id = pi_id(&cancelled.params.request_id?)?;
                     self.pending.remove(&id);
                     let params = json!({"requestId": id, "reason": cancelled.params.reason});
-                    Some(frame::notification("notifications/cancelled", Some(params)))
+                    Some(told("notifications/cancelled", Some(params)))
                 }
                 _ => None,
             },
@@ -157,35 +153,41 @@ impl Wire {
         }
     }
 
-    /// Serves one line of the server; returns what is for `rmcp`.
-    fn incoming(&mut self, line: &[u8]) -> Option<ServerJsonRpcMessage> {
-        match frame::parse(line)? {
+    /// Serves one message of the server; returns what is for `rmcp`.
+    fn incoming(&mut self, message: &[u8]) -> Option<ServerJsonRpcMessage> {
+        match frame::parse(message)? {
             Incoming::Answer { id, outcome } => {
                 let id = id?;
                 self.pending.remove(&id)?;
                 let outcome = if id == FIRST_ID {
-                    outcome.and_then(|result| self.accept_handshake(&result))
+                    outcome
+                        .and_then(|result| self.accept_handshake(&result).map_err(|text| (0, text)))
                 } else {
                     outcome.map(|result| ServerResult::CustomResult(CustomResult(result)))
                 };
                 let id = NumberOrString::Number(id - FIRST_ID);
                 Some(match outcome {
                     Ok(result) => ServerJsonRpcMessage::response(result, id),
-                    // Pi shows the message only, so the code is not kept.
-                    Err(message) => ServerJsonRpcMessage::error(
-                        ErrorData::new(ErrorCode(0), message, None),
+                    Err((code, message)) => ServerJsonRpcMessage::error(
+                        ErrorData::new(ErrorCode(code), message, None),
                         Some(id),
                     ),
                 })
             }
             Incoming::Request { id, method } => {
-                let outcome = match method.as_str() {
-                    "ping" => Ok(json!({})),
-                    "roots/list" => Ok(self.roots.clone()),
-                    _ => Err((-32601, format!("Method not found: {method}"))),
+                let served = match method.as_str() {
+                    "ping" => Some(json!({})),
+                    "roots/list" => Some(self.roots.clone()),
+                    _ => None,
                 };
-                // A stream that closed meanwhile ends the connection by itself.
-                let _ = self.write(frame::answer(&id, outcome));
+                match served {
+                    Some(result) => self.answers.push(answer(&id, Ok(result))),
+                    None => {
+                        let refusal = (-32601, format!("Method not found: {method}"));
+                        // A way that closed meanwhile ends the connection by itself.
+                        drop(self.channel.send(answer(&id, Err(refusal))));
+                    }
+                }
                 None
             }
             Incoming::Notification { method, params } => {
@@ -224,7 +226,7 @@ impl Wire {
     }
 
     /// Checks the answer to `initialize` as Pi does, keeps what it says, and makes of it what `rmcp` needs.
-    fn accept_handshake(&self, result: &Value) -> Result<ServerResult, String> {
+    fn accept_handshake(&mut self, result: &Value) -> Result<ServerResult, String> {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let server = result.get("serverInfo").filter(|server| server.is_object());
         let name = server.and_then(|server| text(server.get("name")));
@@ -250,6 +252,7 @@ impl Wire {
             capabilities: capabilities.clone(),
             instructions: instructions.filter(|text| !text.is_empty()),
         };
+        self.channel.agreed(&protocol);
         // Only the first answer to `initialize` is pending, so the cell is empty.
         let _ = self.ports.handshake.set(handshake);
         let result = InitializeResult::new(ServerCapabilities::default())
@@ -265,22 +268,41 @@ impl Transport<RoleClient> for Wire {
         &mut self,
         item: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), WireClosed>> + Send + 'static {
-        // Queued at once, not in the future: `rmcp` awaits these futures in any order.
-        let frame = self.outgoing(item);
-        ready(frame.map_or(Ok(()), |frame| self.write(frame)))
+        // Handed over at once, not in the future: `rmcp` awaits these futures in any order.
+        let sent: Option<BoxFuture<'static, _>> =
+            self.outgoing(item).map(|frame| self.channel.send(frame));
+        let unsent = self.ports.unsent.clone();
+        async move {
+            let Some(sent) = sent else { return Ok(()) };
+            sent.await.map_err(|failure| {
+                *unsent.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                WireClosed
+            })
+        }
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            while let Some(line) = self.lines.next() {
-                if let Some(message) = self.incoming(&line) {
+            while let Some(message) = self.waiting.pop_front() {
+                if let Some(message) = self.incoming(&message) {
                     return Some(message);
                 }
             }
-            let mut chunk = [0; CHUNK];
-            match self.reader.read(&mut chunk).await {
-                Ok(read @ 1..) => self.lines.push(&chunk[..read]),
-                Ok(0) | Err(_) => {
+            for answer in self.answers.drain(..) {
+                // As above.
+                drop(self.channel.send(answer));
+            }
+            match self.channel.receive().await {
+                Some(Arrived::Messages(messages)) => self.waiting.extend(messages),
+                Some(Arrived::Failed { id, failure }) => {
+                    if self.pending.remove(&id).is_some() {
+                        let data = failure.as_data();
+                        let error = ErrorData::new(ErrorCode(0), failure.text, data);
+                        let id = NumberOrString::Number(id - FIRST_ID);
+                        return Some(ServerJsonRpcMessage::error(error, Some(id)));
+                    }
+                }
+                None => {
                     self.ports.ended.cancel();
                     return None;
                 }
@@ -289,21 +311,25 @@ impl Transport<RoleClient> for Wire {
     }
 
     async fn close(&mut self) -> Result<(), WireClosed> {
-        // The writer closes the server's input once the queue is empty. A server that reads nothing must not hold us.
-        self.out = None;
+        self.channel.close().await;
         Ok(())
     }
 }
 
-/// Writes queued lines in order, then closes the server's input.
-async fn write_lines(mut half: WriteHalf<Box<dyn Duplex>>, mut lines: UnboundedReceiver<Vec<u8>>) {
-    while let Some(line) = lines.recv().await {
-        if half.write_all(&line).await.is_err() || half.flush().await.is_err() {
-            break;
-        }
+fn told(method: &str, params: Option<Value>) -> Frame {
+    Frame {
+        bytes: frame::notification(method, params),
+        request: None,
+        method: Some(method.to_owned()),
     }
-    // A stream that cannot be closed is gone already.
-    let _ = half.shutdown().await;
+}
+
+fn answer(id: &Value, outcome: Result<Value, (i64, String)>) -> Frame {
+    Frame {
+        bytes: frame::answer(id, outcome),
+        request: None,
+        method: None,
+    }
 }
 
 /// The id that Pi would have given.

@@ -6,6 +6,7 @@
 pub mod beside;
 pub mod expect;
 pub mod host;
+pub mod http;
 pub mod load;
 pub mod model;
 mod names;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::expect::Expectation;
 pub use self::host::{Connector, HostPart, OtherExtension};
+pub use self::http::HttpServer;
 pub use self::load::load;
 pub use self::model::{Answer, Call};
 pub use self::person::{Step, When};
@@ -61,6 +63,13 @@ pub struct Case {
     /// What `gortex mcp` does.
     #[serde(default)]
     pub daemon: fake_gortex::DaemonScript,
+    /// Further MCP servers by name, with the keys of `[daemon]`. Each is a program of its name on `PATH`; who starts it is
+    /// up to `mcp.json` or to what an extension registers.
+    #[serde(default)]
+    pub servers: BTreeMap<String, fake_gortex::DaemonScript>,
+    /// Which of them are reached over HTTP instead, and how they answer there.
+    #[serde(default)]
+    pub http: BTreeMap<String, HttpServer>,
     /// What `gortex hook` does.
     #[serde(default)]
     pub hook: fake_gortex::HookScript,

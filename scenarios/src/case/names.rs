@@ -55,7 +55,7 @@ fn known(lane: Lane) -> Vec<String> {
         Lane::Person => &PERSON,
         Lane::Host => &HOST,
         Lane::Extension => return recorded(),
-        Lane::Mcp => &["start", "recv", "send", "exit"],
+        Lane::Mcp => &["start", "recv", "send", "exit", "http", "stream"],
         Lane::Hook => &["ask", "answer"],
         Lane::Model => &["request", "answer", "no_answer"],
         Lane::Disk => &["before", "after", "log", "end"],

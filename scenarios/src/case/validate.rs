@@ -38,6 +38,8 @@ pub fn faults(case: &Case) -> Vec<Fault> {
     files(case, &mut faults);
     config(case, &mut faults);
     extensions(case, &mut faults);
+    servers(case, &mut faults);
+    http(case, &mut faults);
     times(case, &mut faults);
     names::expectations(case, &mut faults);
     faults
@@ -283,6 +285,46 @@ fn extensions(case: &Case, faults: &mut Vec<Fault>) {
                 format!("`{name}` cannot name another extension"),
                 "use letters, digits and `-`, and a name that no other extension of the case has",
             ));
+        }
+    }
+}
+
+/// A server's name is that of its program, and is told in the trace.
+fn servers(case: &Case, faults: &mut Vec<Fault>) {
+    for name in case.servers.keys() {
+        let plain = !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        if !plain || name == "gortex" {
+            faults.push(fault(
+                &[&format!("[servers.{name}")],
+                format!("`{name}` cannot name a server"),
+                "use letters, digits, `-` and `_`; Gortex itself is `[daemon]`",
+            ));
+        }
+    }
+}
+
+fn http(case: &Case, faults: &mut Vec<Fault>) {
+    for (name, server) in &case.http {
+        let table = format!("[http.{name}]");
+        if !case.servers.contains_key(name) {
+            faults.push(fault(
+                &[&table],
+                format!("the server `{name}` says nothing"),
+                format!("script what it says in a table `[servers.{name}]`"),
+            ));
+        }
+        for rule in &server.rules {
+            let status = rule.status.unwrap_or(200);
+            if !(200..=599).contains(&status) {
+                faults.push(fault(
+                    &[&table, &status.to_string()],
+                    format!("{status} is no status of an answer"),
+                    "name one from 200 to 599",
+                ));
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::case::Case;
+use crate::case::{Case, OtherExtension};
 
 /// Stands for the folder in a trace.
 const PLACEHOLDER: &str = "<case>";
@@ -19,18 +19,29 @@ const PLACEHOLDER: &str = "<case>";
 pub struct CaseFolder {
     temp: TempDir,
     root: PathBuf,
+    /// The addresses of the case's HTTP servers.
+    addresses: BTreeMap<String, String>,
 }
 
 impl CaseFolder {
     /// Lays out the folder for a case. `gortex` is the program that the name `gortex` on `PATH` leads to; without one a
-    /// file that only looks like a program stands there, which is all that the simulated host needs.
+    /// file that only looks like a program stands there, which is all that the simulated host needs. `addresses` are those
+    /// of the case's HTTP servers on the host.
     ///
     /// # Errors
     /// What the file system gives.
-    pub fn lay_out(case: &Case, gortex: Option<&Path>) -> io::Result<Self> {
+    pub fn lay_out(
+        case: &Case,
+        gortex: Option<&Path>,
+        addresses: BTreeMap<String, String>,
+    ) -> io::Result<Self> {
         let temp = tempfile::Builder::new().prefix("pi-bench-").tempdir()?;
         let root = temp.path().canonicalize()?;
-        let folder = Self { temp, root };
+        let folder = Self {
+            temp,
+            root,
+            addresses,
+        };
         for part in [
             folder.project(),
             folder.agent(),
@@ -73,7 +84,12 @@ impl CaseFolder {
             None => program(&folder.gortex(), "#!/bin/sh\nexit 1\n")?,
         }
         let on_path = case.config.installed.then(|| "bin/gortex".to_owned());
-        for link in on_path.iter().chain(&case.config.links) {
+        let started = case
+            .servers
+            .keys()
+            .filter(|name| !case.http.contains_key(*name));
+        let servers: Vec<String> = started.map(|name| format!("bin/{name}")).collect();
+        for link in on_path.iter().chain(&case.config.links).chain(&servers) {
             let link = folder.root.join(link);
             if let Some(parent) = link.parent() {
                 fs::create_dir_all(parent)?;
@@ -83,9 +99,37 @@ impl CaseFolder {
         Ok(folder)
     }
 
-    /// A text of the case with the folder in the place of its placeholder.
+    /// A text of the case with the folder, and the addresses of servers, in the place of their placeholders.
     pub fn filled(&self, text: &str) -> String {
-        text.replace(PLACEHOLDER, &self.root.to_string_lossy())
+        let text = text.replace(PLACEHOLDER, &self.root.to_string_lossy());
+        let servers = self.addresses.iter();
+        servers.fold(text, |text, (name, address)| {
+            text.replace(&server_placeholder(name), address)
+        })
+    }
+
+    /// A scripted extension whose registrations are filled in the same way.
+    pub fn filled_in(&self, extension: &OtherExtension) -> OtherExtension {
+        let fill = |registered: &mut BTreeMap<String, Value>| {
+            registered.values_mut().for_each(|value| self.fill(value));
+        };
+        let mut filled = extension.clone();
+        fill(&mut filled.registers);
+        let commands = filled.commands.iter_mut().map(|command| &mut command.does);
+        let handlers = filled.on.iter_mut().map(|handler| &mut handler.does);
+        for deeds in commands.chain(handlers) {
+            fill(&mut deeds.registers);
+        }
+        filled
+    }
+
+    fn fill(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.filled(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.fill(item)),
+            Value::Object(members) => members.values_mut().for_each(|item| self.fill(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     /// The Gortex executable itself, where nothing looks for it.
@@ -144,10 +188,14 @@ impl CaseFolder {
     pub fn placeholders(&self) -> Vec<(String, String)> {
         // Pi names a project's folder of sessions after its path, with dashes for slashes.
         let dashed = self.root.to_string_lossy().replace('/', "-");
-        vec![
+        let mut placeholders = vec![
             (self.root.to_string_lossy().into_owned(), PLACEHOLDER.into()),
             (dashed, format!("-{PLACEHOLDER}")),
-        ]
+        ];
+        let servers = self.addresses.iter();
+        placeholders
+            .extend(servers.map(|(name, address)| (address.clone(), server_placeholder(name))));
+        placeholders
     }
 
     /// The texts of the project's files by relative path, in order: what is no file of at most 64 KiB of UTF-8 is left
@@ -172,6 +220,11 @@ impl CaseFolder {
     pub fn remove(self) -> io::Result<()> {
         self.temp.close()
     }
+}
+
+/// Stands for the address of an HTTP server.
+fn server_placeholder(name: &str) -> String {
+    format!("<server {name}>")
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! The hosts on which a case can be played.
 
 pub mod folder;
+pub mod http;
 pub mod model;
 pub mod person;
 pub mod pi;
@@ -96,11 +97,15 @@ fn record_log(recorder: &Recorder, log: &Path) {
     }
 }
 
-/// Records what Gortex wrote to its journal.
+/// Records what Gortex, or another server of the case, wrote to its journal. Only another server's events have its name.
 fn record_journal(recorder: &Recorder, entry: fake_gortex::JournalEntry) {
     let lane = match entry.source {
         fake_gortex::Source::Mcp => Lane::Mcp,
         fake_gortex::Source::Hook => Lane::Hook,
     };
-    recorder.record(lane, &entry.event, entry.payload);
+    let mut payload = entry.payload;
+    if let Some(server) = entry.server {
+        payload["server"] = server.into();
+    }
+    recorder.record(lane, &entry.event, payload);
 }

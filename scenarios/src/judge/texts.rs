@@ -127,7 +127,8 @@ struct Answers<'a> {
 
 impl<'a> Answers<'a> {
     fn of(trace: &'a Trace) -> Self {
-        let lane: Vec<&Event> = trace.lane(Lane::Mcp).collect();
+        let gortex = |event: &&Event| event.payload.get("server").is_none();
+        let lane: Vec<&Event> = trace.lane(Lane::Mcp).filter(gortex).collect();
         let asked = lane
             .iter()
             .enumerate()

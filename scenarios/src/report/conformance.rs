@@ -80,7 +80,7 @@ fn as_json(version: &str, named: &Named, outcome: Option<&Conformed>) -> serde_j
         "case": named.name,
         "pi": version,
         "verdict": verdict(outcome),
-        "differences": differences.map(|place| json!({ "lane": place.lane, "text": place.text })).collect::<Vec<_>>(),
+        "differences": differences.map(|place| json!({ "lane": place.lane, "server": place.server, "text": place.text })).collect::<Vec<_>>(),
         "failures": { "sim": failures(|outcome| &outcome.sim), "pi": failures(|outcome| &outcome.pi) },
     })
 }
@@ -112,7 +112,10 @@ fn write_text(out: &mut impl Write, columns: &[Column<'_>], summary: Summary) ->
                 write_failures(out, &play.failures, play.trace.as_ref())?;
             }
             for place in &outcome.differences {
-                writeln!(out, "  lane {} (- sim, + pi)", place.lane)?;
+                let server = place.server.as_ref();
+                let server = server.map(|name| format!(", server {name}"));
+                let server = server.unwrap_or_default();
+                writeln!(out, "  lane {}{server} (- sim, + pi)", place.lane)?;
                 for line in cut::diff(&place.text) {
                     writeln!(out, "    {line}")?;
                 }

@@ -1,10 +1,12 @@
 //! Compares two traces of one case, lane by lane.
 //!
 //! Order within a lane, and everything in a payload, must be equal. Order between lanes is not compared: on the real
-//! host the lanes are seen by different processes. Times are not compared: a case that depends on them says so in its
+//! host the lanes are seen by different processes. So is each MCP server: within the lane `mcp` the events of each server
+//! are compared by themselves, in their order, and the requests for a server's own stream by themselves too, since they
+//! travel on a connection of their own beside its others. Times are not compared: a case that depends on them says so in its
 //! expectations. Nothing else is let pass.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -17,27 +19,37 @@ use super::{Event, Lane, Trace};
 pub struct Difference {
     /// The lane it is in.
     pub lane: Lane,
+    /// The server whose events they are, in the lane of servers, or its own stream; none is Gortex.
+    pub server: Option<String>,
     /// The place as a unified diff of the two lanes' events, `-` the first trace, `+` the second.
     pub text: String,
 }
 
 /// Lists where two traces differ; empty when they tell the same.
 pub fn compare(first: &Trace, second: &Trace) -> Vec<Difference> {
-    let (first, second) = (lanes(first), lanes(second));
-    Lane::ALL
-        .into_iter()
-        .flat_map(|lane| compare_lane(lane, &first[&lane], &second[&lane]))
+    let (first, second) = (parts(first), parts(second));
+    let all: BTreeSet<&Part> = first.keys().chain(second.keys()).collect();
+    all.into_iter()
+        .flat_map(|part| compare_part(part, of(&first, part), of(&second, part)))
         .collect()
 }
 
-fn compare_lane(lane: Lane, first: &[String], second: &[String]) -> Vec<Difference> {
+/// What is compared in its order: a lane, and in that of servers one server.
+type Part = (Lane, Option<String>);
+
+fn of<'a>(parts: &'a BTreeMap<Part, Vec<String>>, part: &Part) -> &'a [String] {
+    parts.get(part).map_or(&[], Vec::as_slice)
+}
+
+fn compare_part(part: &Part, first: &[String], second: &[String]) -> Vec<Difference> {
     let first: Vec<&str> = first.iter().map(String::as_str).collect();
     let second: Vec<&str> = second.iter().map(String::as_str).collect();
     let diff = TextDiff::from_slices(&first, &second);
     diff.grouped_ops(1)
         .iter()
         .map(|group| Difference {
-            lane,
+            lane: part.0,
+            server: part.1.clone(),
             text: group
                 .iter()
                 .fold(String::new(), |text, op| text + &lines(&diff, op)),
@@ -59,21 +71,33 @@ fn lines<'a>(diff: &TextDiff<'a, 'a, str>, op: &DiffOp) -> String {
     text
 }
 
-/// Each lane's events as one comparable line each: sorted members, ids replaced by their order of appearance.
-fn lanes(trace: &Trace) -> BTreeMap<Lane, Vec<String>> {
+/// Each part's events as one comparable line each: sorted members, ids replaced by their order of appearance.
+fn parts(trace: &Trace) -> BTreeMap<Part, Vec<String>> {
     let mut ids = Ids::default();
-    Lane::ALL
-        .into_iter()
-        .map(|lane| {
-            (
-                lane,
-                trace
-                    .lane(lane)
-                    .map(|event| line(event, &mut ids))
-                    .collect(),
-            )
-        })
-        .collect()
+    let mut parts: BTreeMap<Part, Vec<String>> = BTreeMap::new();
+    for lane in Lane::ALL {
+        // Ids are counted server by server too, so that they do not tell how servers took turns.
+        let mut events: Vec<(Option<String>, &Event)> = trace
+            .lane(lane)
+            .map(|event| (server(event), event))
+            .collect();
+        events.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (server, event) in events {
+            let line = line(event, &mut ids);
+            parts.entry((lane, server)).or_default().push(line);
+        }
+    }
+    parts
+}
+
+/// The server whose event it is; none is Gortex, or an event of another lane.
+fn server(event: &Event) -> Option<String> {
+    let name = event.payload.get("server").and_then(|name| name.as_str());
+    let name = name.filter(|_| event.lane == Lane::Mcp)?;
+    Some(match event.event.as_str() {
+        "stream" => format!("{name}, its own stream"),
+        _ => name.to_owned(),
+    })
 }
 
 fn line(event: &Event, ids: &mut Ids) -> String {
@@ -221,6 +245,34 @@ mod tests {
         for changed in [swapped, dropped, other] {
             assert_ne!(compare(&base, &changed), []);
         }
+    }
+
+    #[test]
+    fn servers_take_turns_freely_but_each_keeps_its_order() {
+        let said = |server: Option<&str>, number: u32| {
+            let mut payload = json!({ "id": number });
+            if let Some(server) = server {
+                payload["server"] = json!(server);
+            }
+            (Lane::Mcp, "recv", payload)
+        };
+        let (a, b) = (Some("a"), Some("b"));
+        let one = trace(&[said(a, 1), said(b, 1), said(None, 1), said(a, 2)]);
+        let other = trace(&[said(None, 1), said(b, 1), said(a, 1), said(a, 2)]);
+        assert_eq!(compare(&one, &other), []);
+        let swapped = trace(&[said(None, 1), said(b, 1), said(a, 2), said(a, 1)]);
+        let moved = trace(&[said(a, 1), said(b, 1), said(b, 1), said(a, 2)]);
+        for changed in [swapped, moved] {
+            let found = compare(&one, &changed);
+            assert!(
+                found.iter().any(|place| place.lane == Lane::Mcp),
+                "{found:?}"
+            );
+        }
+        // A server is a part of the lane of servers only: elsewhere a member of that name is a value like any.
+        let host = |server: &str| (Lane::Host, "e", json!({ "server": server }));
+        let (one, other) = ([host("a"), host("b")], [host("b"), host("a")]);
+        assert_ne!(compare(&trace(&one), &trace(&other)), []);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub enum Lane {
     Host,
     /// What the recording extensions saw, the first before ours and the last behind it.
     Extension,
-    /// What `gortex mcp` received and sent.
+    /// What `gortex mcp` received and sent, and what each other server did; theirs bear the server's name.
     Mcp,
     /// What `gortex hook` was asked and answered.
     Hook,

@@ -67,7 +67,8 @@ pub struct World {
 impl World {
     /// Lays it out for a case.
     pub async fn new(pi: &RealPi, case: &Case) -> Self {
-        let folder = CaseFolder::lay_out(case, Some(&pi.gortex)).expect("a folder");
+        let folder =
+            CaseFolder::lay_out(case, Some(&pi.gortex), BTreeMap::new()).expect("a folder");
         let recorder = Recorder::new(folder.placeholders());
         let model = ScriptedModel::new(case.model.clone(), recorder.clone());
         let endpoint = Endpoint::open(model).await.expect("an endpoint");

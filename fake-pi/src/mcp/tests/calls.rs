@@ -9,12 +9,13 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::super::client::{Connection, ConnectionEvent};
+use super::super::failure::Failure;
 use super::peer::{Peer, connected, listed};
-use crate::tool::{ToolError, ToolOutput};
+use crate::tool::ToolOutput;
 
 /// A call under way.
 struct Call {
-    run: JoinHandle<Result<ToolOutput, ToolError>>,
+    run: JoinHandle<Result<ToolOutput, Failure>>,
     abort: CancellationToken,
     updates: UnboundedReceiver<Value>,
 }
@@ -33,8 +34,8 @@ fn text(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
-fn failure(text: &str) -> Result<ToolOutput, ToolError> {
-    Err(ToolError(text.into()))
+fn failure(text: &str) -> Result<ToolOutput, Failure> {
+    Err(Failure::new(text))
 }
 
 #[tokio::test(start_paused = true)]

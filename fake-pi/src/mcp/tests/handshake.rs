@@ -24,7 +24,7 @@ async fn opened_after(answer: Value) -> Result<Connection, String> {
             "after a bad answer nothing is said and the input is closed"
         );
     }
-    opened
+    opened.map_err(|failure| failure.text)
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,14 +113,27 @@ async fn an_error_or_the_end_is_told_as_it_came() {
     peer.line().await;
     peer.raw(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"not today"}}"#)
         .await;
-    assert_eq!(opening.await.unwrap().err().as_deref(), Some("not today"));
+    assert_eq!(
+        opening
+            .await
+            .unwrap()
+            .err()
+            .map(|failure| failure.text)
+            .as_deref(),
+        Some("not today")
+    );
 
     let (mut peer, stream) = Peer::new();
     let opening = tokio::spawn(Connection::open(Box::new(stream), options(MINUTE)));
     peer.line().await;
     drop(peer);
     assert_eq!(
-        opening.await.unwrap().err().as_deref(),
+        opening
+            .await
+            .unwrap()
+            .err()
+            .map(|failure| failure.text)
+            .as_deref(),
         Some("MCP connection closed")
     );
 }
@@ -134,7 +147,12 @@ async fn an_echo_is_answered_and_fails_on_our_own_answer() {
         peer.raw(&line).await;
     }
     assert_eq!(
-        opening.await.unwrap().err().as_deref(),
+        opening
+            .await
+            .unwrap()
+            .err()
+            .map(|failure| failure.text)
+            .as_deref(),
         Some("Method not found: initialize")
     );
 }
@@ -149,7 +167,10 @@ async fn a_mute_server_fails_in_time_and_is_sent_no_cancellation() {
     ));
     peer.line().await;
     let error = opening.await.unwrap().err();
-    assert_eq!(error.as_deref(), Some("MCP request timed out after 2500ms"));
+    assert_eq!(
+        error.map(|failure| failure.text).as_deref(),
+        Some("MCP request timed out after 2500ms")
+    );
     assert_eq!(started.elapsed(), Duration::from_millis(2500));
     assert_eq!(peer.line().await, "");
 }
@@ -194,7 +215,7 @@ async fn a_tool_without_schema_fails_the_server() {
     peer.answer(2, json!({"tools": [{"name": "a"}]})).await;
     let error = opening.await.unwrap().err();
     assert_eq!(
-        error.as_deref(),
+        error.map(|failure| failure.text).as_deref(),
         Some("Invalid entry in MCP tools/list result")
     );
     assert_eq!(

@@ -14,5 +14,6 @@ mod child;
 mod conversion;
 mod environment;
 mod handshake;
+mod http;
 mod peer;
 mod registration;

@@ -4,6 +4,7 @@
 //! scripted model behind a loopback endpoint, and recording extensions around ours.
 
 pub mod endpoint;
+mod network;
 mod process;
 mod tail;
 
@@ -15,9 +16,11 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use self::endpoint::Endpoint;
+use self::network::Ports;
 use self::process::Process;
 use self::tail::Tail;
 use super::folder::CaseFolder;
+use super::http::HttpServers;
 use super::model::ScriptedModel;
 use super::{PlayProblem, Unfinished, person};
 use crate::case::host::Place;
@@ -31,7 +34,8 @@ use crate::trace::{Header, Lane, Trace, normal};
 /// # Errors
 /// When Pi does not start, ends in the middle or hangs, or the case's folder fails; with what was recorded until then.
 pub async fn play(name: &str, case: &Case, pi: &RealPi) -> Result<Trace, Box<Unfinished>> {
-    let folder = CaseFolder::lay_out(case, Some(&pi.gortex))?;
+    let ports = Ports::take(case).await?;
+    let folder = CaseFolder::lay_out(case, Some(&pi.gortex), ports.addresses())?;
     let mut placeholders = folder.placeholders();
     placeholders.push((pi.package.display().to_string(), "<adapter>".into()));
     let recorder = Recorder::new(placeholders);
@@ -42,7 +46,10 @@ pub async fn play(name: &str, case: &Case, pi: &RealPi) -> Result<Trace, Box<Unf
         pi: pi.version.clone(),
         seed: None,
     };
+    let servers = HttpServers::new(case, &folder.project(), &recorder);
+    let served = ports.serve(&servers);
     let ended = run(case, pi, &folder, &recorder).await;
+    drop(served);
     let removed = folder.remove().map_err(PlayProblem::from);
     super::finish(header, &recorder, ended.and(removed))
 }
@@ -110,7 +117,8 @@ impl RunFiles {
         let script = run.join("script.json");
         fs::write(
             &script,
-            json!({ "daemon": case.daemon, "hook": case.hook }).to_string(),
+            json!({ "daemon": case.daemon, "hook": case.hook, "servers": case.servers })
+                .to_string(),
         )?;
         let recorder = |by: &str| {
             entry(
@@ -123,7 +131,7 @@ impl RunFiles {
         let mut extensions = vec![recorder("first")?];
         let mut after = Vec::new();
         for other in &case.host.extensions {
-            let call = format!("scripted({})", json!(other));
+            let call = format!("scripted({})", json!(folder.filled_in(other)));
             let path = entry(&run, &other.name, "scripted.ts", &call)?;
             match other.place {
                 Place::Before => extensions.push(path),

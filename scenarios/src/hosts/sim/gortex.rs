@@ -1,5 +1,5 @@
 //! The fake Gortex as the simulated Pi and the adapter reach it: a server behind an in-process pipe, and a hook that is
-//! asked directly.
+//! asked directly. Under other names it is the other servers of a case.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -36,9 +36,12 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// What the system would say to whoever starts this command: by path, else through `PATH`. The file may have gone in
-    /// the middle of a play.
-    fn refused(&self, command: &Path, cwd: &Path) -> Option<ErrorKind> {
+    /// Looks a command up as the system does: by path, else through `PATH`. The file may have gone in the middle of a
+    /// play, and so may the folder that it is to run in.
+    fn look_up(&self, command: &Path, cwd: &Path) -> Result<PathBuf, ErrorKind> {
+        if !cwd.is_dir() {
+            return Err(ErrorKind::NotFound);
+        }
         let path = if command.components().count() > 1 {
             cwd.join(command)
         } else {
@@ -46,38 +49,41 @@ impl Installation {
             let found = std::env::split_paths(path)
                 .map(|folder| cwd.join(folder).join(command))
                 .find(|path| path.is_file());
-            match found {
-                Some(path) => path,
-                None => return Some(ErrorKind::NotFound),
-            }
+            found.ok_or(ErrorKind::NotFound)?
         };
         match path.metadata() {
             Ok(found) if found.permissions().mode() & 0o111 == 0 => {
-                Some(ErrorKind::PermissionDenied)
+                Err(ErrorKind::PermissionDenied)
             }
             // What is no Gortex cannot be played here; a case in which it is started does not hold.
             Ok(_) if path.canonicalize().ok() != self.program.canonicalize().ok() => {
-                Some(ErrorKind::NotFound)
+                Err(ErrorKind::NotFound)
             }
-            Ok(_) => None,
-            Err(error) => Some(error.kind()),
+            Ok(_) => Ok(path),
+            Err(error) => Err(error.kind()),
         }
+    }
+
+    /// The server that the program is when it is called by this name.
+    fn daemon(&self, name: &str, cwd: PathBuf) -> Daemon {
+        let journal = self.journal.clone();
+        let daemon = match self.script.servers.get(name) {
+            None => Daemon::new(self.script.daemon.clone(), cwd, journal),
+            Some(server) => Daemon::new(server.clone(), cwd, journal).named(name),
+        };
+        daemon.with_state(self.state.clone())
     }
 }
 
 impl ServerLauncher for Installation {
     fn launch(&self, launch: Launch) -> BoxFuture<'static, Result<ServerProcess, String>> {
-        if let Some(kind) = self.refused(launch.command.as_ref(), &launch.cwd) {
-            let name = if kind == ErrorKind::PermissionDenied {
-                "EACCES"
-            } else {
-                "ENOENT"
-            };
-            let refused = format!("spawn {} {name}", launch.command);
-            return Box::pin(std::future::ready(Err(refused)));
-        }
-        let daemon = Daemon::new(self.script.daemon.clone(), launch.cwd, self.journal.clone());
-        let daemon = daemon.with_state(self.state.clone());
+        let program = match self.look_up(launch.command.as_ref(), &launch.cwd) {
+            Ok(program) => program,
+            Err(kind) => return Box::pin(std::future::ready(Err(refusal(&launch.command, kind)))),
+        };
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let daemon = self.daemon(&name, launch.cwd);
+        let ignores_term = daemon.ignores_term();
         let stderr = StderrTail::default();
         stderr.push(daemon.stderr().as_bytes());
         let (ours, theirs) = tokio::io::duplex(PIPE);
@@ -95,7 +101,11 @@ impl ServerLauncher for Installation {
             }
         });
         let ended = run.map(|_| ()).boxed().shared();
-        let control = Arc::new(Control { killed, ended });
+        let control = Arc::new(Control {
+            killed,
+            ended,
+            ignores_term,
+        });
         Box::pin(std::future::ready(Ok(ServerProcess {
             stream: Box::new(ours),
             stderr,
@@ -104,15 +114,28 @@ impl ServerLauncher for Installation {
     }
 }
 
+/// What Node says of a command that the system does not start.
+fn refusal(command: &str, kind: ErrorKind) -> String {
+    let name = if kind == ErrorKind::PermissionDenied {
+        "EACCES"
+    } else {
+        "ENOENT"
+    };
+    format!("spawn {command} {name}")
+}
+
 /// A simulated process: a task that ends when it is told to.
 struct Control {
     killed: CancellationToken,
     ended: Shared<BoxFuture<'static, ()>>,
+    ignores_term: bool,
 }
 
 impl ProcessControl for Control {
-    fn signal(&self, _: Signal) {
-        self.killed.cancel();
+    fn signal(&self, signal: Signal) {
+        if signal == Signal::Kill || !self.ignores_term {
+            self.killed.cancel();
+        }
     }
 
     fn closed(&self) -> BoxFuture<'static, ()> {
@@ -123,7 +146,7 @@ impl ProcessControl for Control {
 impl HookPort for Installation {
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport> {
         let report = |stdout, end| HookReport { stdout, end };
-        if let Some(kind) = self.refused(&ask.program, &ask.cwd) {
+        if let Err(kind) = self.look_up(&ask.program, &ask.cwd) {
             let gone = report(Vec::new(), HookEnd::SpawnFailed(kind.to_string()));
             return Box::pin(std::future::ready(gone));
         }

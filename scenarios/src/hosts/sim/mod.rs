@@ -1,6 +1,7 @@
 //! The simulated Pi as a host: one thread, virtual time, the same trace every time.
 
 mod gortex;
+mod network;
 mod others;
 mod ours;
 mod scripted;
@@ -16,10 +17,12 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use self::gortex::Installation;
+use self::network::Network;
 use self::others::{By, Recording};
 use self::ours::Ours;
 use self::scripted::Scripted;
 use super::folder::CaseFolder;
+use super::http::HttpServers;
 use super::model::ScriptedModel;
 use super::person::Line;
 use super::script::CaseScripts;
@@ -53,7 +56,7 @@ impl Options {
 /// # Errors
 /// When the host ends in the middle or hangs, or the case's folder fails; with what was recorded until then.
 pub fn play(name: &str, case: &Case, options: &Options) -> Result<Trace, Box<Unfinished>> {
-    let folder = CaseFolder::lay_out(case, None)?;
+    let folder = CaseFolder::lay_out(case, None, network::addresses(case))?;
     let runtime = fake_pi::runtime(options.seed)?;
     let header = Header {
         trace: 1,
@@ -121,6 +124,7 @@ fn options(
         script: Arc::new(Script {
             daemon: case.daemon.clone(),
             hook: case.hook.clone(),
+            servers: case.servers.clone(),
         }),
         state: Arc::new(State::memory()),
         journal: Arc::new(move |entry: JournalEntry| super::record_journal(&journal, entry)),
@@ -145,12 +149,11 @@ fn options(
             .host
             .extensions
             .iter()
-            .filter(move |other| other.place == place)
-            .cloned();
+            .filter(move |other| other.place == place);
         placed.map(|script| {
             Arc::new(Scripted {
                 folder: folder.scratch(),
-                script,
+                script: folder.filled_in(script),
             }) as Arc<dyn Extension>
         })
     };
@@ -163,6 +166,8 @@ fn options(
         recorder.clone(),
     )));
     let mut options = HostOptions::new(folder.project(), model, Arc::new(gortex));
+    let servers = HttpServers::new(case, &folder.project(), recorder);
+    options.http = Arc::new(Network(servers));
     options.agent_dir = folder.agent();
     options.home = folder.home();
     options.temp_dir = folder.scratch();

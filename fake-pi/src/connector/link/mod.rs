@@ -1,17 +1,25 @@
 //! One server's connection: opened, lost, opened again at the next call, stopped (pi-host.md 4.6, 4.7, 4.9).
 
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
+
+mod opening;
 
 use super::manager::Manager;
 use crate::extension::lock;
 use crate::fault::Fault;
-use crate::mcp::environment::{self, Surroundings};
+use crate::mcp::failure::{Cause, Failure};
+use crate::mcp::http::HttpSession;
 use crate::mcp::launch::{self, ProcessControl, StderrTail};
-use crate::mcp::{ClientOptions, Connection, ConnectionEvent, McpTool, ServerConfig};
+use crate::mcp::{Connection, ConnectionEvent, McpTool, ServerConfig};
+
+/// Delays before connecting to a server over HTTP is tried again after a failure that may pass.
+const RETRIES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
 
 /// Where a connection stands, in Pi's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +27,7 @@ pub(super) enum State {
     Connecting,
     Connected,
     Failed,
+    NeedsAuth,
     Disconnected,
     Closed,
 }
@@ -29,6 +38,7 @@ impl State {
             Self::Connecting => "connecting",
             Self::Connected => "connected",
             Self::Failed => "failed",
+            Self::NeedsAuth => "needs-auth",
             Self::Disconnected => "disconnected",
             Self::Closed => "closed",
         }
@@ -42,11 +52,30 @@ struct Process {
     stderr: StderrTail,
 }
 
+/// What is at the other end: a process that was started, or a session over HTTP.
+#[derive(Clone)]
+enum Peer {
+    Process(Process),
+    Http(HttpSession),
+}
+
+impl Peer {
+    /// What a process wrote last.
+    fn stderr(&self) -> Option<String> {
+        match self {
+            Self::Process(process) => process.stderr.shown(),
+            Self::Http(_) => None,
+        }
+    }
+}
+
 /// What a link holds while it is connected.
 #[derive(Clone)]
 struct Live {
     connection: Connection,
-    process: Process,
+    peer: Peer,
+    /// Tells one connection from the next.
+    mark: Arc<()>,
 }
 
 type Opening = Shared<BoxFuture<'static, Result<Connection, String>>>;
@@ -56,7 +85,10 @@ struct Inner {
     error: Option<String>,
     tools: Vec<McpTool>,
     instructions: Option<String>,
+    has_resources: bool,
     live: Option<Live>,
+    /// Sessions that their server does not know any more: calls on them may still be under way.
+    detached: Vec<Live>,
     opening: Option<Opening>,
 }
 
@@ -81,7 +113,9 @@ impl Link {
                 error: None,
                 tools: Vec::new(),
                 instructions: None,
+                has_resources: false,
                 live: None,
+                detached: Vec::new(),
                 opening: None,
             }),
         })
@@ -94,6 +128,11 @@ impl Link {
     /// The text of the last failure, with the server's own last words.
     pub(super) fn error(&self) -> Option<String> {
         lock(&self.inner).error.clone()
+    }
+
+    /// Whether the server offers resources.
+    pub(super) fn has_resources(&self) -> bool {
+        lock(&self.inner).has_resources
     }
 
     /// The tools that the server listed last; they stay when the connection is lost.
@@ -148,89 +187,58 @@ impl Link {
         opened
     }
 
-    async fn open(self: Arc<Self>) -> Result<Connection, String> {
-        lock(&self.inner).state = State::Connecting;
-        let mut stderr = None;
-        let opened = match self.start().await {
-            Ok((stream, process)) => {
-                let opened = tokio::select! {
-                    biased;
-                    () = self.shutdown.cancelled() => Err("MCP connection closed".to_owned()),
-                    opened = Connection::open(stream, self.client_options()) => opened,
-                };
-                match opened {
-                    Ok(connection) => Ok(Live {
-                        connection,
-                        process,
-                    }),
-                    Err(error) => {
-                        // Its input is closed by now; only when it is gone its last words are complete.
-                        self.stop(&process).await;
-                        stderr = process.stderr.shown();
-                        Err(error)
-                    }
+    /// Runs a request on the open connection. A server that forgot the session did not run it, so it is sent once more in
+    /// a new one; one that only `reads` is also sent once more when its failure may pass.
+    ///
+    /// # Errors
+    /// As [`Link::connection`], or the request's own failure.
+    pub(super) async fn run<T>(
+        &self,
+        reads: bool,
+        request: impl Fn(&Connection) -> BoxFuture<'static, Result<T, Failure>>,
+    ) -> Result<T, String> {
+        let mut is_first = true;
+        loop {
+            let connection = self.connection().await?;
+            let failure = match request(&connection).await {
+                Ok(done) => return Ok(done),
+                Err(failure) => failure,
+            };
+            let again = std::mem::replace(&mut is_first, false);
+            let is_status = matches!(failure.cause, Cause::Status(_));
+            if again && reads && is_status && failure.is_transient() {
+                sleep(RETRIES[0]).await;
+            } else if again && failure.cause == Cause::SessionExpired {
+                self.detach(&connection);
+            } else if self.wants_sign_in(&failure) {
+                let live = lock(&self.inner).live.take();
+                if let Some(live) = live {
+                    self.close_live(live).await;
                 }
-            }
-            Err(error) => Err(error),
-        };
-        match opened {
-            Ok(live) => Ok(self.opened(live)),
-            Err(error) => {
-                let error = with_stderr(error, stderr);
-                let mut inner = lock(&self.inner);
-                inner.state = if self.shutdown.is_cancelled() {
-                    State::Closed
-                } else {
-                    State::Failed
-                };
-                inner.error = Some(error.clone());
-                Err(format!(
-                    "MCP server \"{}\" failed to connect: {error}",
-                    self.config.name
-                ))
+                lock(&self.inner).state = State::NeedsAuth;
+                return Err(self.sign_in());
+            } else {
+                return Err(failure.text);
             }
         }
     }
 
-    /// Starts the server.
-    async fn start(&self) -> Result<(Box<dyn launch::Duplex>, Process), String> {
-        let manager = self.manager.upgrade().ok_or("MCP connection closed")?;
-        let options = &manager.host.options;
-        let surroundings = Surroundings {
-            cwd: options.cwd.clone(),
-            home: options.home.clone(),
-            variables: options.variables.clone(),
-        };
-        let launch =
-            environment::prepare(&self.config, &surroundings, options.servers.as_ref()).await?;
-        let launch = launch.ok_or("HTTP servers are not modelled by the simulated host")?;
-        let started = options.servers.launch(launch).await?;
-        manager.host.server_up(&self.config.name);
-        Ok((
-            started.stream,
-            Process {
-                control: started.control,
-                stderr: started.stderr,
-            },
-        ))
+    /// Lets go of a connection whose session the server forgot, without ending it.
+    fn detach(&self, connection: &Connection) {
+        let mut inner = lock(&self.inner);
+        let is_current = |live: &mut Live| live.connection.is_same(connection);
+        if let Some(live) = inner.live.take_if(is_current) {
+            inner.detached.push(live);
+        }
     }
 
-    fn client_options(&self) -> ClientOptions {
-        let options = self.manager.upgrade().map(|manager| manager.host.clone());
-        let (cwd, version, temp_dir) = options.map_or_else(Default::default, |host| {
-            (
-                host.options.cwd.clone(),
-                host.options.version.to_string(),
-                host.options.temp_dir.clone(),
-            )
-        });
-        ClientOptions {
-            server: self.config.name.clone(),
-            cwd,
-            pi_version: version,
-            timeout: self.config.request_timeout(),
-            temp_dir,
-        }
+    fn wants_sign_in(&self, failure: &Failure) -> bool {
+        failure.cause == Cause::Unauthorized && self.config.signs_in()
+    }
+
+    fn sign_in(&self) -> String {
+        let name = &self.config.name;
+        format!("MCP server \"{name}\" requires sign-in. Run /mcp to sign in.")
     }
 
     fn opened(self: &Arc<Self>, live: Live) -> Connection {
@@ -239,6 +247,7 @@ impl Link {
             let mut inner = lock(&self.inner);
             inner.tools = connection.tools();
             inner.instructions = connection.instructions().map(str::to_owned);
+            inner.has_resources = connection.has_resources();
             inner.state = State::Connected;
             inner.error = None;
             inner.live = Some(live.clone());
@@ -252,8 +261,11 @@ impl Link {
         connection
     }
 
-    async fn stop(&self, process: &Process) {
-        launch::stop(process.control.as_ref()).await;
+    async fn stop(&self, peer: &Peer) {
+        match peer {
+            Peer::Process(process) => launch::stop(process.control.as_ref()).await,
+            Peer::Http(session) => session.close().await,
+        }
         if let Some(manager) = self.manager.upgrade() {
             manager.host.server_down(&self.config.name);
         }
@@ -275,11 +287,19 @@ impl Link {
     /// Closes the connection for good: its input at once, then the stop sequence. Resolves when nothing of it is left.
     pub(super) async fn close(&self) {
         self.shutdown.cancel();
-        let live = {
+        let (live, detached) = {
             let mut inner = lock(&self.inner);
             inner.state = State::Closed;
-            inner.live.take()
+            (inner.live.take(), std::mem::take(&mut inner.detached))
         };
+        for live in detached {
+            if let Peer::Http(session) = &live.peer {
+                session.abandon();
+            }
+            if let Some(manager) = self.manager.upgrade() {
+                manager.host.server_down(&self.config.name);
+            }
+        }
         let closing = async {
             if let Some(live) = live {
                 self.close_live(live).await;
@@ -299,7 +319,7 @@ impl Link {
     async fn close_live(&self, live: Live) {
         live.connection.close().await;
         drop(live.connection);
-        self.stop(&live.process).await;
+        self.stop(&live.peer).await;
     }
 }
 
@@ -317,7 +337,7 @@ async fn follow(link: Arc<Link>, live: Live) {
                 }
                 let current = {
                     let mut inner = lock(&link.inner);
-                    let current = inner.live.is_some() && !link.shutdown.is_cancelled();
+                    let current = is_current(&inner, &live) && !link.shutdown.is_cancelled();
                     if current {
                         inner.tools = tools;
                     }
@@ -335,7 +355,7 @@ async fn follow(link: Arc<Link>, live: Live) {
     }
     let lost = {
         let mut inner = lock(&link.inner);
-        let lost = inner.live.is_some() && !link.shutdown.is_cancelled();
+        let lost = is_current(&inner, &live) && !link.shutdown.is_cancelled();
         if lost {
             inner.live = None;
             inner.state = State::Disconnected;
@@ -344,13 +364,19 @@ async fn follow(link: Arc<Link>, live: Live) {
     };
     if lost {
         // What the server said last may still be on its way.
-        link.stop(&live.process).await;
-        let error = with_stderr("Connection closed".to_owned(), live.process.stderr.shown());
+        link.stop(&live.peer).await;
+        let error = with_stderr("Connection closed".to_owned(), live.peer.stderr());
         let mut inner = lock(&link.inner);
         if inner.state == State::Disconnected {
             inner.error = Some(error);
         }
     }
+}
+
+/// Whether this is the connection that the link holds, and not one before it.
+fn is_current(inner: &Inner, live: &Live) -> bool {
+    let current = inner.live.as_ref();
+    current.is_some_and(|current| Arc::ptr_eq(&current.mark, &live.mark))
 }
 
 fn with_stderr(error: String, stderr: Option<String>) -> String {

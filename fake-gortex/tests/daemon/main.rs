@@ -1,6 +1,9 @@
 //! `gortex mcp` over an in-process pipe, on a paused clock.
 
+#[path = "../support/mod.rs"]
 mod support;
+
+mod servers;
 
 use std::collections::BTreeMap;
 use std::fs;
