@@ -1,6 +1,7 @@
 //! What a person or a machine is told about plays.
 
 pub mod conformance;
+pub mod diffs;
 pub mod listing;
 pub mod matrix;
 pub mod mutations;
