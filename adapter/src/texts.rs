@@ -18,6 +18,12 @@ pub const NOTE_ALONGSIDE: &str =
     "No diff: another command that can change files ran at the same time.";
 /// E4: the diff cost more than its budget.
 pub const NOTE_COSTLY: &str = "No diff: the change is too large to compare quickly.";
+/// E4: the file is over the bound.
+pub const NOTE_LARGE: &str = "No diff: the file is larger than 1 MiB.";
+/// E4: the call names more files than are compared.
+pub const NOTE_MANY: &str = "No diff: only the first 64 files of a call are compared.";
+/// E4: two readings of one moment differ.
+pub const NOTE_CHANGING: &str = "No diff: the file changed while it was read.";
 /// O05: the call failed, and yet the file is another.
 pub const NOTE_UNKNOWN: &str =
     "No diff: the call failed although this file changed, so its outcome is unknown.";

@@ -7,11 +7,12 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use adapter::child::ChildHook;
 use adapter::{HookAsk, HookEnd, HookPort};
+use benches::{Outcome, median};
 use criterion::Criterion;
 use nix::fcntl::OFlag;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, posix_spawn};
@@ -20,12 +21,12 @@ use nix::unistd::pipe2;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
+const GROUP: &str = "hook round trip";
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bench-hook");
 
 /// An envelope of the usual size: a read of one file.
 const ENVELOPE: &[u8] = br#"{"event":"tool_call","cwd":"/home/somebody/project","session_id":"01a22c3f-be7b-7737-bf41-b8751afa4e43","tool_name":"Read","tool_input":{"path":"src/lib.rs","file_path":"src/lib.rs"},"is_gortex_tool":false}"#;
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The floor: spawn, write, read, wait.
 fn bare(program: &CStr) -> Outcome<Vec<u8>> {
@@ -66,26 +67,6 @@ fn ask() -> HookAsk {
     }
 }
 
-/// The median that Criterion wrote for a bench of this run, in nanoseconds.
-fn median(name: &str) -> Outcome<f64> {
-    // Criterion writes below the target folder, in which the bench itself lies.
-    let target = std::env::var_os("CRITERION_HOME")
-        .map(PathBuf::from)
-        .or_else(|| {
-            let program = std::env::current_exe().ok()?;
-            Some(program.ancestors().nth(3)?.join("criterion"))
-        });
-    let folder = target.ok_or("Criterion's folder was not found")?;
-    let file = folder
-        .join("hook round trip")
-        .join(Path::new(name))
-        .join("new/estimates.json");
-    let estimates: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file)?)?;
-    estimates["median"]["point_estimate"]
-        .as_f64()
-        .ok_or_else(|| format!("no median in {}", file.display()).into())
-}
-
 #[expect(clippy::print_stdout, reason = "the ratio is what the bench is for")]
 fn main() -> Outcome<()> {
     let program = std::ffi::CString::new(PROGRAM)?;
@@ -99,7 +80,7 @@ fn main() -> Outcome<()> {
     );
 
     let mut criterion = Criterion::default().configure_from_args();
-    let mut group = criterion.benchmark_group("hook round trip");
+    let mut group = criterion.benchmark_group(GROUP);
     group
         .sample_size(50)
         .measurement_time(Duration::from_secs(8));
@@ -111,7 +92,7 @@ fn main() -> Outcome<()> {
     criterion.final_summary();
 
     // `--test` and `--list` measure nothing.
-    if let (Ok(floor), Ok(cold)) = (median("floor"), median("cold")) {
+    if let (Ok(floor), Ok(cold)) = (median(GROUP, "floor"), median(GROUP, "cold")) {
         println!(
             "hook round trip, medians: floor {:.0} us, cold {:.0} us",
             floor / 1000.0,

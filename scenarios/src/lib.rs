@@ -3,6 +3,7 @@
 
 pub mod case;
 pub mod cli;
+pub mod diffs;
 pub mod hosts;
 mod interrupt;
 pub mod judge;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 ///
 /// The name is kept besides the inode because a tool may write a file by renaming another over it, and the inode
 /// besides the name because of hard links.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
     /// The resolved path.
     pub(super) place: PathBuf,
@@ -23,13 +23,22 @@ const MAX_LINKS: usize = 16;
 impl Identity {
     pub(super) fn of(path: &Path) -> Self {
         let inode = path.metadata().ok().map(|found| (found.dev(), found.ino()));
-        let place = resolve(path);
+        Self::at(resolve(path), inode)
+    }
+
+    fn at(place: PathBuf, inode: Option<(u64, u64)>) -> Self {
         let folded = place.to_string_lossy().to_lowercase();
         Self {
             place,
             folded,
             inode,
         }
+    }
+
+    /// That of a file of which only the path is known.
+    #[cfg(test)]
+    pub(super) fn named(place: &str) -> Self {
+        Self::at(PathBuf::from(place), None)
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {

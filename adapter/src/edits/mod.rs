@@ -1,6 +1,8 @@
 //! Files that calls write: which they are, who else writes them, and what changed (E1-E6).
 
 mod arguments;
+#[cfg(test)]
+mod explored;
 mod file;
 mod identity;
 mod outcome;
@@ -9,7 +11,7 @@ mod watch;
 mod writes;
 
 pub use arguments::{Writes, named_writes};
-pub use file::{FileText, read_regular};
-pub use outcome::{Entry, merge_details};
+pub use file::{FileText, LeftOut, read_regular};
+pub use outcome::{Budget, Entry, merge_details};
 pub use watch::Watch;
 pub use writes::{Claim, Owner, WriteTable};

@@ -1,9 +1,11 @@
 //! What a call changed, in the shape of Pi's own edit details (E1, E2, E4, E5).
 
-use serde_json::{Map, Value, json};
-use tokio::time::Instant;
+use std::borrow::Cow;
 
-use super::file::FileText;
+use serde_json::{Map, Value, json};
+use tokio::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
 use crate::diff::{CONTEXT_LINES, Effort, Script};
 use crate::texts;
 
@@ -12,33 +14,48 @@ use crate::texts;
 const MAX_STEPS: u64 = 3_000_000;
 
 /// What is left of a call's diff work.
-pub(super) struct Budget {
+pub struct Budget {
     deadline: Instant,
     steps: u64,
+    stop: CancellationToken,
 }
 
 impl Budget {
-    pub(super) fn until(deadline: Instant) -> Self {
+    /// So much time from now on, until `stop` ends all of it.
+    #[must_use]
+    pub fn new(time: Duration, stop: CancellationToken) -> Self {
         Self {
-            deadline,
+            deadline: Instant::now() + time,
             steps: MAX_STEPS,
+            stop,
         }
     }
 
-    fn expired(&self) -> bool {
-        Instant::now() >= self.deadline
+    /// Takes away what was spent before.
+    pub(super) fn less(&mut self, spent: Duration) {
+        let now = Instant::now();
+        self.deadline = self.deadline.checked_sub(spent).unwrap_or(now);
+    }
+
+    /// Whether nobody waits for the work any more.
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    pub(super) fn expired(&self) -> bool {
+        self.stopped() || Instant::now() >= self.deadline
     }
 }
 
 /// Two texts that differ in content: without byte-order mark, every line ending an LF (E5).
-pub(super) struct Change {
-    before: String,
-    after: String,
+pub(super) struct Change<'a> {
+    before: Cow<'a, str>,
+    after: Cow<'a, str>,
 }
 
-impl Change {
-    /// `None` where only line endings or the mark differ. A file that is not there counts as empty.
-    pub(super) fn between(before: &FileText, after: &FileText) -> Option<Self> {
+impl<'a> Change<'a> {
+    /// `None` where only line endings or the mark differ.
+    pub(super) fn between(before: Cow<'a, str>, after: Cow<'a, str>) -> Option<Self> {
         let change = Self {
             before: content(before),
             after: content(after),
@@ -47,17 +64,17 @@ impl Change {
     }
 }
 
-fn content(text: &FileText) -> String {
-    match text {
-        FileText::Text(text) => {
-            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-            if text.contains('\r') {
-                text.replace("\r\n", "\n").replace('\r', "\n")
-            } else {
-                text.to_owned()
-            }
-        }
-        FileText::Absent | FileText::LeftOut(_) => String::new(),
+fn content(text: Cow<'_, str>) -> Cow<'_, str> {
+    const MARK: char = '\u{feff}';
+    let text = match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.strip_prefix(MARK).unwrap_or(text)),
+        Cow::Owned(text) if text.starts_with(MARK) => text.chars().skip(1).collect(),
+        text @ Cow::Owned(_) => text,
+    };
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() {
+        text.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        text
     }
 }
 
@@ -92,8 +109,16 @@ impl Entry {
         }
     }
 
+    /// Compares two texts of a file as a call's result shows them, under a budget that it draws on. `None` where they do
+    /// not differ in content.
+    #[must_use]
+    pub fn of_texts(path: &str, before: &str, after: &str, budget: &mut Budget) -> Option<Self> {
+        let change = Change::between(before.into(), after.into())?;
+        Some(Self::compare(path, &change, budget))
+    }
+
     /// Compares under a budget that it draws on; over it, the entry is a note.
-    pub(super) fn compare(path: &str, change: &Change, budget: &mut Budget) -> Self {
+    pub(super) fn compare(path: &str, change: &Change<'_>, budget: &mut Budget) -> Self {
         let effort = Effort {
             steps: budget.steps,
             expired: &|| budget.expired(),
@@ -195,10 +220,8 @@ mod tests {
     use super::*;
 
     fn entry(path: &str, before: &str, after: &str) -> Option<Entry> {
-        let text = |text: &str| FileText::Text(text.to_owned());
-        let change = Change::between(&text(before), &text(after))?;
-        let mut budget = Budget::until(Instant::now() + std::time::Duration::from_secs(3600));
-        Some(Entry::compare(path, &change, &mut budget))
+        let mut budget = Budget::new(Duration::from_secs(3600), CancellationToken::new());
+        Entry::of_texts(path, before, after, &mut budget)
     }
 
     #[test]
@@ -248,6 +271,9 @@ mod tests {
             panic!("no diff")
         };
         assert_eq!(diff, " 1 x\n-2 y\n+2 z");
+        // The text after a call is owned, that before it borrowed.
+        let owned = Change::between("x".into(), Cow::Owned("\u{feff}x\r".to_owned()));
+        assert_eq!(owned.map(|change| change.after), Some("x\n".into()));
     }
 
     #[test]

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use tokio::time::{Duration, Instant};
 
 use super::arguments::Writes;
-use super::file::{FileText, read_regular};
+use super::file::{FileText, LeftOut, Look, look, read_settled};
 use super::identity::{Identity, resolve};
-use super::outcome::{Change, Entry};
+use super::outcome::{Budget, Change, Entry};
+use super::paths;
 use super::writes::{Claim, Owner, Verdict, WriteTable};
-use super::{outcome, paths};
 use crate::line::one_line;
 use crate::texts;
 
 /// The largest file that is compared, in bytes (E4).
 const MAX_BYTES: u64 = 1024 * 1024;
+/// Files of one call that are compared (E4). The others are claimed and looked at, and get a note where they changed.
+const MAX_COMPARED: usize = 64;
 
 /// The files of one call: the claim on them, and their text before it ran.
 #[derive(Debug)]
@@ -39,11 +41,23 @@ struct Place {
     path: PathBuf,
     /// Index in the claim.
     index: usize,
-    before: Result<FileText, String>,
+    before: Before,
+    /// How it looked then, to tell a change where it is not read again.
+    looked: Result<Look, String>,
+}
+
+/// What was there before the call.
+#[derive(Debug)]
+enum Before {
+    /// This.
+    Read(Result<FileText, String>),
+    /// It was not read, for the reason of the note.
+    Unread(&'static str),
 }
 
 impl Watch {
-    /// Claims what a call writes and reads it. Blocks on the file system. `None` where it writes nothing.
+    /// Claims what a call writes and reads it, for as long as `budget` allows. Blocks on the file system. `None` where it
+    /// writes nothing.
     ///
     /// The claim comes first: what another call writes between the two is then known to be shared.
     #[must_use]
@@ -53,6 +67,7 @@ impl Watch {
         writes: &Writes,
         cwd: &Path,
         home: Option<&Path>,
+        budget: &Budget,
     ) -> Option<Self> {
         let started = Instant::now();
         let (names, diffs) = match writes {
@@ -77,23 +92,23 @@ impl Watch {
                     identities.push(identity);
                 }
             }
-            files.push((name.clone(), fresh));
+            if !fresh.is_empty() {
+                files.push((name.clone(), fresh));
+            }
         }
         if identities.is_empty() {
             return None;
         }
         let claim = table.claim_files(owner, identities);
-        let read = |(path, index): (PathBuf, usize)| Place {
-            before: read(&path),
-            path,
-            index,
-        };
-        let named = |(name, fresh): (String, Vec<_>)| Named {
+        let named = |(order, (name, fresh)): (usize, (String, Vec<_>))| Named {
             name,
-            places: fresh.into_iter().map(read).collect(),
+            places: fresh
+                .into_iter()
+                .map(|(path, index)| Place::begin(path, index, order, budget))
+                .collect(),
         };
         let files = if diffs {
-            files.into_iter().map(named).collect()
+            files.into_iter().enumerate().map(named).collect()
         } else {
             Vec::new()
         };
@@ -120,28 +135,33 @@ impl Watch {
         !self.files.is_empty()
     }
 
-    /// Compares each file with what it holds now. Blocks on the file system, and ends soon after the `budget` for the
-    /// call is used up, of which reading took its part already. `failed` says that the call reported an error.
-    /// Diagnostics go to `log`, a line each.
+    /// Compares each file with what it holds now. Blocks on the file system, and ends soon after the call's `budget` is
+    /// used up, of which reading took its part already. `failed` says that the call reported an error. Diagnostics go
+    /// to `log`, a line each.
     #[must_use]
-    pub fn finish(&self, failed: bool, budget: Duration, log: &mut Vec<String>) -> Vec<Entry> {
-        let left = budget.saturating_sub(self.spent);
-        let mut budget = outcome::Budget::until(Instant::now() + left);
+    pub fn finish(&self, failed: bool, mut budget: Budget, log: &mut Vec<String>) -> Vec<Entry> {
+        budget.less(self.spent);
         let mut entries = Vec::new();
         for file in &self.files {
+            if budget.stopped() {
+                break;
+            }
             let mut changes = file.places.iter().filter_map(|place| {
-                let change = changed(place, failed, log)?;
-                Some((place.index, change))
+                let found = place.end(failed, &budget, log)?;
+                Some((place.index, found))
             });
             // Where both places of one name changed, nothing tells which the call meant.
-            let (Some((index, change)), None) = (changes.next(), changes.next()) else {
+            let (Some((index, found)), None) = (changes.next(), changes.next()) else {
                 continue;
             };
-            let entry = match self.claim.verdict(index) {
-                Verdict::Shared => continue,
+            let entry = match (self.claim.verdict(index), found) {
+                (Verdict::Shared, _) => continue,
                 _ if failed => Entry::note(&file.name, texts::NOTE_UNKNOWN),
-                Verdict::Alongside => Entry::note(&file.name, texts::NOTE_ALONGSIDE),
-                Verdict::Own => Entry::compare(&file.name, &change, &mut budget),
+                (Verdict::Alongside, _) => Entry::note(&file.name, texts::NOTE_ALONGSIDE),
+                (Verdict::Own, Found::Note(note)) => Entry::note(&file.name, note),
+                (Verdict::Own, Found::Change(change)) => {
+                    Entry::compare(&file.name, &change, &mut budget)
+                }
             };
             // Another call may have claimed the file while it was compared.
             if self.claim.verdict(index) != Verdict::Shared {
@@ -161,77 +181,205 @@ impl Watch {
     }
 }
 
+/// What became of a file.
+enum Found<'a> {
+    /// Another text.
+    Change(Change<'a>),
+    /// Something that is not shown, for the reason of the note.
+    Note(&'static str),
+}
+
+impl Place {
+    /// Reads what is there before the call, the file being the call's `order`-th.
+    fn begin(path: PathBuf, index: usize, order: usize, budget: &Budget) -> Self {
+        let looked = looked(&path);
+        let before = if order >= MAX_COMPARED {
+            Before::Unread(texts::NOTE_MANY)
+        } else if budget.expired() {
+            Before::Unread(texts::NOTE_COSTLY)
+        } else {
+            Before::Read(read(&path))
+        };
+        Self {
+            path,
+            index,
+            before,
+            looked,
+        }
+    }
+
+    /// What became of it, or `None` where nothing did, or nothing that could be told.
+    fn end(&self, failed: bool, budget: &Budget, log: &mut Vec<String>) -> Option<Found<'_>> {
+        let unread = |note| (self.looked != looked(&self.path)).then_some(Found::Note(note));
+        let before = match &self.before {
+            Before::Unread(note) => return unread(note),
+            Before::Read(_) if budget.expired() => return unread(texts::NOTE_COSTLY),
+            Before::Read(before) => before,
+        };
+        let after = read(&self.path);
+        let one_is = |why| [before, &after].contains(&&Ok(FileText::LeftOut(why)));
+        // Two texts that were not of one moment are not known to be the same either.
+        if one_is(LeftOut::Changing) {
+            return Some(Found::Note(texts::NOTE_CHANGING));
+        }
+        if one_is(LeftOut::TooLarge) {
+            return unread(texts::NOTE_LARGE);
+        }
+        // Where the text was read neither before nor after, it may have changed all the same (O11). Only a call that
+        // failed is likely to have failed at this very place, and tells so itself.
+        let readable = matches!(after, Ok(FileText::Absent | FileText::Text(_)));
+        if *before == after && (readable || failed) {
+            return None;
+        }
+        let told = (describe(before), describe(&after));
+        let texts = (
+            before.as_ref().ok().and_then(FileText::text),
+            after.ok().and_then(FileText::into_text),
+        );
+        if let (Some(before), Some(after)) = texts {
+            return Change::between(before.into(), after.into()).map(Found::Change);
+        }
+        let path = self.path.to_string_lossy();
+        let path = one_line(&path, 200);
+        log.push(format!(
+            "no diff of {path}: {} before, {} after",
+            told.0, told.1
+        ));
+        None
+    }
+}
+
+fn looked(path: &Path) -> Result<Look, String> {
+    look(path).map_err(|error| error.kind().to_string())
+}
+
 fn read(path: &Path) -> Result<FileText, String> {
-    read_regular(path, MAX_BYTES).map_err(|error| error.kind().to_string())
+    read_settled(path, MAX_BYTES).map_err(|error| error.kind().to_string())
 }
 
-/// The change at a place, or `None` where there is none that could be shown.
-fn changed(place: &Place, failed: bool, log: &mut Vec<String>) -> Option<Change> {
-    match (&place.before, read(&place.path)) {
-        (Ok(before), Ok(after)) if shown(before) && shown(&after) => {
-            if *before == after {
-                None
-            } else {
-                Change::between(before, &after)
-            }
-        }
-        // A call that failed is likely to have failed at this very place, and tells so itself.
-        (before, after) if failed && *before == after => None,
-        // Where the text was read neither before nor after, it may have changed all the same (O11).
-        (before, after) => {
-            let cause = [
-                before.as_ref().map_or_else(Clone::clone, describe),
-                after.as_ref().map_or_else(Clone::clone, describe),
-            ];
-            let path = place.path.to_string_lossy();
-            log.push(format!(
-                "no diff of {}: {} before, {} after",
-                one_line(&path, 200),
-                cause[0],
-                cause[1]
-            ));
-            None
-        }
-    }
-}
-
-fn shown(text: &FileText) -> bool {
-    !matches!(text, FileText::LeftOut(_))
-}
-
-fn describe(text: &FileText) -> String {
+fn describe(text: &Result<FileText, String>) -> String {
     match text {
-        FileText::Absent => "absent",
-        FileText::Text(_) => "text",
-        FileText::LeftOut(cause) => cause,
+        Ok(FileText::Absent) => "absent".to_owned(),
+        Ok(FileText::Text(_)) => "text".to_owned(),
+        Ok(FileText::LeftOut(why)) => why.as_str().to_owned(),
+        Err(error) => error.clone(),
     }
-    .to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn budget(time: Duration) -> Budget {
+        Budget::new(time, CancellationToken::new())
+    }
+
+    /// A watch on files of a folder, as a call names them.
+    fn watch(folder: &Path, names: &[&str], budget: &Budget) -> Watch {
+        let table = Arc::new(WriteTable::default());
+        let writes = Writes::Files {
+            paths: names.iter().map(|name| (*name).to_owned()).collect(),
+            diffs: true,
+        };
+        Watch::begin(&table, table.owner(), &writes, folder, None, budget).expect("a watch")
+    }
 
     #[test]
     fn e4_o09_reading_and_comparing_share_one_budget() {
         let folder = tempfile::tempdir().expect("folder");
         let file = folder.path().join("f");
         std::fs::write(&file, "1\n").expect("file");
-        let table = Arc::new(WriteTable::default());
-        let writes = Writes::Files {
-            paths: vec!["f".to_owned()],
-            diffs: true,
-        };
-        let mut watch =
-            Watch::begin(&table, table.owner(), &writes, folder.path(), None).expect("a watch");
+        let mut watch = watch(folder.path(), &["f"], &budget(HOUR));
         assert!(watch.spent > Duration::ZERO);
-        std::fs::write(&file, "2\n").expect("file");
-        let hour = Duration::from_secs(3600);
+        std::fs::write(&file, "22\n").expect("file");
         let mut finish = |spent| {
             watch.spent = spent;
-            watch.finish(false, hour, &mut Vec::new())
+            watch.finish(false, budget(HOUR), &mut Vec::new())
         };
         assert!(matches!(finish(Duration::ZERO)[..], [Entry::Diff { .. }]));
-        assert_eq!(finish(hour), [Entry::note("f", texts::NOTE_COSTLY)]);
+        assert_eq!(finish(HOUR), [Entry::note("f", texts::NOTE_COSTLY)]);
+    }
+
+    #[test]
+    fn e4_o09_over_the_budget_only_what_changed_gets_a_note() {
+        let folder = tempfile::tempdir().expect("folder");
+        for name in ["same", "grown"] {
+            std::fs::write(folder.path().join(name), "1\n").expect("file");
+        }
+        let names = ["same", "grown", "new"];
+        for before in [Duration::ZERO, HOUR] {
+            let watch = watch(folder.path(), &names, &budget(before));
+            std::fs::write(folder.path().join("grown"), format!("{before:?}")).expect("file");
+            std::fs::write(folder.path().join("new"), "").expect("file");
+            let entries = watch.finish(false, budget(Duration::ZERO), &mut Vec::new());
+            let note = |name| Entry::note(name, texts::NOTE_COSTLY);
+            assert_eq!(entries, [note("grown"), note("new")]);
+            std::fs::remove_file(folder.path().join("new")).expect("removed");
+        }
+    }
+
+    #[test]
+    fn e4_what_is_over_a_bound_gets_its_reason() {
+        let folder = tempfile::tempdir().expect("folder");
+        let write = |name: &str, text: &[u8]| {
+            std::fs::write(folder.path().join(name), text).expect("file");
+        };
+        let large = vec![b'x'; MAX_BYTES as usize + 1];
+        let full = &large[1..];
+        for name in ["grows", "full"] {
+            write(name, full);
+        }
+        for name in ["shrinks", "stays large", "changes"] {
+            write(name, &large);
+        }
+        let many: Vec<String> = (0..=MAX_COMPARED).map(|file| format!("f{file}")).collect();
+        let first = ["grows", "full", "shrinks", "stays large", "changes"];
+        let rest = many.iter().map(String::as_str);
+        let names: Vec<&str> = first.into_iter().chain(rest).collect();
+        let watch = watch(folder.path(), &names, &budget(HOUR));
+        write("grows", &large);
+        write("full", &full[1..]);
+        write("shrinks", full);
+        write("changes", &[&large[..], b"y"].concat());
+        for name in &many {
+            write(name, b"new\n");
+        }
+        let entries = watch.finish(false, budget(HOUR), &mut Vec::new());
+        let told: Vec<(&str, Option<&str>)> = entries
+            .iter()
+            .map(|entry| match entry {
+                Entry::Diff { path, .. } => (path.as_str(), None),
+                Entry::Note { path, note } => (path.as_str(), Some(*note)),
+            })
+            .collect();
+        let large = Some(texts::NOTE_LARGE);
+        let first = [
+            ("grows", large),
+            ("full", None),
+            ("shrinks", large),
+            ("changes", large),
+        ];
+        let compared = MAX_COMPARED - 5;
+        let rest = many.iter().enumerate().map(|(file, name)| {
+            let note = (file >= compared).then_some(texts::NOTE_MANY);
+            (name.as_str(), note)
+        });
+        assert_eq!(told, first.into_iter().chain(rest).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn e4_work_that_nobody_waits_for_stops() {
+        let folder = tempfile::tempdir().expect("folder");
+        std::fs::write(folder.path().join("f"), "1\n").expect("file");
+        let watch = watch(folder.path(), &["f"], &budget(HOUR));
+        std::fs::write(folder.path().join("f"), "22\n").expect("file");
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let stopped = Budget::new(HOUR, stop);
+        assert_eq!(watch.finish(false, stopped, &mut Vec::new()), []);
     }
 }

@@ -7,50 +7,49 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::identity::Identity;
 
 /// Who made a claim: one instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner(u64);
 
 /// The claims of all calls in flight. One table serves a process and is handed to each instance.
 #[derive(Debug, Default)]
 pub struct WriteTable(Mutex<Table>);
 
-#[derive(Debug, Default)]
-struct Table {
+/// The claims themselves. A value, so that all that can happen to it can be gone through.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Table {
     next: u64,
     claims: BTreeMap<u64, Entry>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     owner: Owner,
     writes: Kind,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Files(Vec<Claimed>),
     Unnamed { cwd: PathBuf },
 }
 
 /// A file of a claim, and what happened to it while the claim stood.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Claimed {
     identity: Identity,
     shared: bool,
     alongside: bool,
 }
 
-impl WriteTable {
+impl Table {
     /// A new owner.
-    pub fn owner(&self) -> Owner {
-        let mut table = self.lock();
-        table.next += 1;
-        Owner(table.next)
+    pub(super) fn owner(&mut self) -> Owner {
+        self.next += 1;
+        Owner(self.next)
     }
 
     /// Claims files for a call. A file that another claim holds is lost to both from now on, even if one ends first.
-    pub(super) fn claim_files(self: &Arc<Self>, owner: Owner, identities: Vec<Identity>) -> Claim {
-        let mut table = self.lock();
+    pub(super) fn claim_files(&mut self, owner: Owner, identities: Vec<Identity>) -> u64 {
         let mut files: Vec<Claimed> = identities
             .into_iter()
             .map(|identity| Claimed {
@@ -59,7 +58,7 @@ impl WriteTable {
                 alongside: false,
             })
             .collect();
-        for entry in table.claims.values_mut() {
+        for entry in self.claims.values_mut() {
             match &mut entry.writes {
                 Kind::Files(others) => {
                     for other in others {
@@ -79,21 +78,70 @@ impl WriteTable {
                 }
             }
         }
-        self.insert(table, owner, Kind::Files(files))
+        self.insert(owner, Kind::Files(files))
     }
 
-    /// Claims whatever a call may write that names no files: all files of its own instance, and those of others that
-    /// lie below its folder. `cwd` is where links lead; nothing here looks at the file system.
-    pub fn claim_unnamed(self: &Arc<Self>, owner: Owner, cwd: PathBuf) -> Claim {
-        let mut table = self.lock();
-        for entry in table.claims.values_mut() {
+    /// Claims whatever a call may write that names no files.
+    pub(super) fn claim_unnamed(&mut self, owner: Owner, cwd: PathBuf) -> u64 {
+        for entry in self.claims.values_mut() {
             if let Kind::Files(files) = &mut entry.writes {
                 for file in files {
                     file.alongside |= concerns(owner, &cwd, entry.owner, file);
                 }
             }
         }
-        self.insert(table, owner, Kind::Unnamed { cwd })
+        self.insert(owner, Kind::Unnamed { cwd })
+    }
+
+    /// Ends a claim.
+    pub(super) fn release(&mut self, claim: u64) {
+        self.claims.remove(&claim);
+    }
+
+    /// The verdict on the file at `index` of a claim.
+    pub(super) fn verdict(&self, claim: u64, index: usize) -> Verdict {
+        match self.claims.get(&claim).map(|entry| &entry.writes) {
+            Some(Kind::Files(files)) => match files.get(index) {
+                Some(Claimed {
+                    shared: false,
+                    alongside: false,
+                    ..
+                }) => Verdict::Own,
+                Some(Claimed {
+                    shared: false,
+                    alongside: true,
+                    ..
+                }) => Verdict::Alongside,
+                _ => Verdict::Shared,
+            },
+            _ => Verdict::Shared,
+        }
+    }
+
+    fn insert(&mut self, owner: Owner, writes: Kind) -> u64 {
+        self.next += 1;
+        self.claims.insert(self.next, Entry { owner, writes });
+        self.next
+    }
+}
+
+impl WriteTable {
+    /// A new owner.
+    pub fn owner(&self) -> Owner {
+        self.lock().owner()
+    }
+
+    /// Claims files for a call, as [`Table::claim_files`] does.
+    pub(super) fn claim_files(self: &Arc<Self>, owner: Owner, identities: Vec<Identity>) -> Claim {
+        let id = self.lock().claim_files(owner, identities);
+        self.claim(id)
+    }
+
+    /// Claims whatever a call may write that names no files: all files of its own instance, and those of others that
+    /// lie below its folder. `cwd` is where links lead; nothing here looks at the file system.
+    pub fn claim_unnamed(self: &Arc<Self>, owner: Owner, cwd: PathBuf) -> Claim {
+        let id = self.lock().claim_unnamed(owner, cwd);
+        self.claim(id)
     }
 
     /// How many calls are in flight (E6).
@@ -101,15 +149,7 @@ impl WriteTable {
         self.lock().claims.len()
     }
 
-    fn insert(
-        self: &Arc<Self>,
-        mut table: MutexGuard<'_, Table>,
-        owner: Owner,
-        writes: Kind,
-    ) -> Claim {
-        table.next += 1;
-        let id = table.next;
-        table.claims.insert(id, Entry { owner, writes });
+    fn claim(self: &Arc<Self>, id: u64) -> Claim {
         Claim {
             table: Arc::clone(self),
             id,
@@ -147,29 +187,13 @@ pub(super) enum Verdict {
 impl Claim {
     /// The verdict on the file at `index` of the claim.
     pub(super) fn verdict(&self, index: usize) -> Verdict {
-        let table = self.table.lock();
-        match table.claims.get(&self.id).map(|entry| &entry.writes) {
-            Some(Kind::Files(files)) => match files.get(index) {
-                Some(Claimed {
-                    shared: false,
-                    alongside: false,
-                    ..
-                }) => Verdict::Own,
-                Some(Claimed {
-                    shared: false,
-                    alongside: true,
-                    ..
-                }) => Verdict::Alongside,
-                _ => Verdict::Shared,
-            },
-            _ => Verdict::Shared,
-        }
+        self.table.lock().verdict(self.id, index)
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.table.lock().claims.remove(&self.id);
+        self.table.lock().release(self.id);
     }
 }
 

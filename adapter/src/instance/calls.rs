@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{GraphTools, Instance, State};
-use crate::edits::{Entry, Watch, Writes, merge_details, named_writes};
+use crate::edits::{Budget, Entry, Watch, Writes, merge_details, named_writes};
 use crate::hook::{Decision, Envelope, translate};
 use crate::{Block, ResultPatch, ToolCallFacts, ToolResultFacts, Work};
 
@@ -59,7 +60,8 @@ impl Instance {
         }
         let (table, owner, cwd) = (Arc::clone(&self.ports.writes), self.owner, call.cwd.clone());
         let home = self.environment.home.clone();
-        let begin = move || Watch::begin(&table, owner, &writes, &cwd, home.as_deref());
+        let (budget, _stop) = self.budget();
+        let begin = move || Watch::begin(&table, owner, &writes, &cwd, home.as_deref(), &budget());
         let found = timeout(self.caps.diff_in_all, offload(&*self.ports.work, begin)).await;
         let watch = found.ok().flatten().flatten().unwrap_or_else(|| {
             // What it writes is not known in time, so for the others it may write anything.
@@ -132,13 +134,22 @@ impl Instance {
         (patch != ResultPatch::default()).then_some(patch)
     }
 
+    /// What begins the time of a call's diff work once it has a thread, and a guard. Work that nobody waits for any
+    /// more, since the turn was aborted, the instance ended or the wait was over, stops when the guard is dropped.
+    fn budget(&self) -> (impl FnOnce() -> Budget + Send + 'static, DropGuard) {
+        let stop = CancellationToken::new();
+        let guard = stop.clone().drop_guard();
+        let time = self.caps.diff;
+        (move || Budget::new(time, stop), guard)
+    }
+
     async fn compare(&self, watch: Watch, failed: bool) -> Vec<Entry> {
-        let budget = self.caps.diff;
+        let (budget, _stop) = self.budget();
         let watch = Arc::new(watch);
         let watched = Arc::clone(&watch);
         let compare = move || {
             let mut log = Vec::new();
-            (watched.finish(failed, budget, &mut log), log)
+            (watched.finish(failed, budget(), &mut log), log)
         };
         match timeout(self.caps.diff_in_all, offload(&*self.ports.work, compare)).await {
             Ok(Some((entries, log))) => {

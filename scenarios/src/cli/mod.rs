@@ -2,6 +2,7 @@
 
 mod author;
 pub use author::schema_text;
+mod diffs;
 mod play;
 mod prepare;
 
@@ -69,6 +70,8 @@ enum Command {
         #[arg(long)]
         rules: bool,
     },
+    /// Compares the adapter's diffs with those of Pi's own functions, on random texts and on a git history.
+    Diffs(Diffs),
     /// Checks case files without playing them.
     Check {
         /// The files.
@@ -199,6 +202,24 @@ struct Show {
 }
 
 #[derive(Debug, Args)]
+struct Diffs {
+    /// How many random pairs of texts.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pairs: usize,
+    /// The seed that they are made from.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// The checkout whose git history is compared too: each file of each commit with its parent.
+    #[arg(long, value_name = "DIR", default_value_os_t = suite::workspace(), hide_default_value = true)]
+    history: PathBuf,
+    /// Which version of the real Pi.
+    #[arg(long, value_name = "V", default_value = setup::PINNED)]
+    pi_version: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
 struct Setup {
     /// Which version of the real Pi.
     #[arg(long, value_name = "V", default_value = setup::PINNED)]
@@ -246,6 +267,7 @@ pub fn main() -> ExitCode {
             choose,
             rules: true,
         }) => author::list_rules(&choose),
+        Some(Command::Diffs(options)) => diffs::diffs(&options),
         Some(Command::Check { files, output }) => author::check(&files, output.format),
         Some(Command::Schema) => author::schema(),
         Some(Command::Setup(setup)) => prepare::setup(&setup),

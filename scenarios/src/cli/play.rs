@@ -300,7 +300,7 @@ fn until_interrupted<T>(
 }
 
 /// A bar on a terminal, nothing in a pipe.
-fn progress(cases: usize) -> ProgressBar {
+pub(super) fn progress(cases: usize) -> ProgressBar {
     let target = if io::stderr().is_terminal() {
         ProgressDrawTarget::stderr()
     } else {

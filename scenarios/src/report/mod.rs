@@ -2,6 +2,7 @@
 
 pub mod conformance;
 mod cut;
+pub mod diffs;
 pub mod listing;
 pub mod matrix;
 pub mod mutations;

@@ -63,6 +63,12 @@ impl RealPi {
             folder,
         }
     }
+
+    /// The module that Pi's package exports: what a program imports that embeds Pi.
+    #[must_use]
+    pub fn entry(&self) -> PathBuf {
+        layout::package_in(&self.folder, layout::PI_PACKAGE).join("dist/index.js")
+    }
 }
 
 /// Makes the real Pi `version` ready: installs it into `.real-pi/<version>` of the workspace when it is absent or
@@ -102,6 +108,19 @@ fn make_ready(versions: &[PiVersion], progress: &dyn Progress) -> Result<Layout,
     }
     build::ensure(&layout, progress, &interrupt)?;
     Ok(layout)
+}
+
+/// Installs the real Pi `version` as [`ensure`] does, and builds nothing: enough where only Pi's own code is asked.
+///
+/// # Errors
+/// As of [`ensure`].
+pub fn install(version: &str, progress: &dyn Progress) -> Result<RealPi, SetupError> {
+    let version = PiVersion::parse(version)?;
+    platform()?;
+    let layout = Layout::of_checkout();
+    let interrupt = Interrupt::watch().map_err(SetupError::io("watch", "signals"))?;
+    install::ensure(&layout, &Npm::default(), &version, progress, &interrupt)?;
+    Ok(RealPi::of(&layout, &version))
 }
 
 /// The real Pi `version` if all of it is already there; installs and builds nothing, and runs no program. Whether the

@@ -2,6 +2,7 @@
 
 mod archives;
 mod costs;
+mod diffs;
 mod gate;
 mod panics;
 mod terminal;
