@@ -11,6 +11,10 @@ const NO_TOOL_IMAGE: &str = "(tool image omitted: model does not support images)
 
 /// A message in the roles that a model knows: custom messages become the user's (pi-host.md 7).
 pub(crate) fn to_llm(message: &Value) -> Value {
+    if message["role"] == "bashExecution" {
+        let text = json!([{"type": "text", "text": told_command(message)}]);
+        return json!({"role": "user", "content": text, "timestamp": message["timestamp"]});
+    }
     if message["role"] != "custom" {
         return message.clone();
     }
@@ -19,6 +23,22 @@ pub(crate) fn to_llm(message: &Value) -> Value {
         content => content.clone(),
     };
     json!({"role": "user", "content": content, "timestamp": message["timestamp"]})
+}
+
+/// What the model reads of a command that the person ran.
+fn told_command(message: &Value) -> String {
+    let command = message["command"].as_str().unwrap_or_default();
+    let output = match message["output"].as_str().unwrap_or_default() {
+        "" => "(no output)".to_owned(),
+        output => format!("```\n{output}\n```"),
+    };
+    let end = match &message["exitCode"] {
+        _ if message["cancelled"] == true => "\n\n(command cancelled)".to_owned(),
+        Value::Null => String::new(),
+        code if code == 0 => String::new(),
+        code => format!("\n\nCommand exited with code {code}"),
+    };
+    format!("Ran `{command}`\n{output}{end}")
 }
 
 /// Builds the body for these messages.

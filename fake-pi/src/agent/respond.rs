@@ -34,7 +34,8 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
         )
         .await;
     }
-    let body = request::body(&session.host.options.model_id, &messages);
+    session.instance().emit_before_provider_headers().await;
+    let body = request::body(&session.model_id(), &messages);
     let body = session.instance().emit_before_provider_request(body).await;
     let asked = if signal.is_cancelled() {
         None
@@ -128,7 +129,7 @@ fn blank(session: &Session) -> Value {
     let zero = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0});
     json!({
         "role": "assistant", "content": [], "api": "openai-completions", "provider": session.host.options.provider,
-        "model": session.host.options.model_id,
+        "model": session.model_id(),
         "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": zero},
         "stopReason": "pending", "timestamp": session.host.clock.now_ms()
     })

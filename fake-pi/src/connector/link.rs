@@ -197,7 +197,7 @@ impl Link {
         let manager = self.manager.upgrade().ok_or("MCP connection closed")?;
         let options = &manager.host.options;
         let surroundings = Surroundings {
-            cwd: options.cwd.clone(),
+            cwd: manager.cwd(),
             home: options.home.clone(),
             variables: options.variables.clone(),
         };
@@ -205,7 +205,9 @@ impl Link {
             environment::prepare(&self.config, &surroundings, options.servers.as_ref()).await?;
         let launch = launch.ok_or("HTTP servers are not modelled by the simulated host")?;
         let started = options.servers.launch(launch).await?;
-        manager.host.server_up(&self.config.name);
+        manager
+            .host
+            .server_up(&self.config.name, started.control.clone());
         Ok((
             started.stream,
             Process {
@@ -216,12 +218,13 @@ impl Link {
     }
 
     fn client_options(&self) -> ClientOptions {
-        let options = self.manager.upgrade().map(|manager| manager.host.clone());
-        let (cwd, version, temp_dir) = options.map_or_else(Default::default, |host| {
+        let manager = self.manager.upgrade();
+        let (cwd, version, temp_dir) = manager.map_or_else(Default::default, |manager| {
+            let options = &manager.host.options;
             (
-                host.options.cwd.clone(),
-                host.options.version.to_string(),
-                host.options.temp_dir.clone(),
+                manager.cwd(),
+                options.version.to_string(),
+                options.temp_dir.clone(),
             )
         });
         ClientOptions {

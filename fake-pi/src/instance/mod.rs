@@ -1,11 +1,13 @@
 //! One instance: the extensions of one session as their factories left them, alive until the session is replaced.
 
 mod ctx;
+mod dialog;
 mod emit;
 mod emit_context;
 mod emit_run;
 mod load;
 mod pi;
+mod trust;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +23,7 @@ pub use pi::{Command, Delivery, Pi, Unsubscribe};
 use crate::extension::{CommandHandler, Handler, Thrown, lock};
 use crate::fault::Fault;
 use crate::host::Shared as HostShared;
+use crate::mode::Mode;
 use crate::registry::servers::ServerRegistry;
 use crate::session::Session;
 use crate::tool::Tool;
@@ -195,10 +198,16 @@ impl Instance {
 
     /// Reports an extension's error to the client.
     pub(crate) fn report(&self, extension_path: &str, event: &str, error: &str) {
-        if self.is_listened() && !self.host.makes(Fault::HidesExtensionErrors) {
-            self.host.output(json!({
+        if !self.is_listened() || self.host.makes(Fault::HidesExtensionErrors) {
+            return;
+        }
+        match self.host.options.mode {
+            Mode::Print | Mode::Json => self
+                .host
+                .warn(format!("Extension error ({extension_path}): {error}")),
+            Mode::Rpc | Mode::Terminal | Mode::Embedded { .. } => self.host.output(json!({
                 "type": "extension_error", "extensionPath": extension_path, "event": event, "error": error
-            }));
+            })),
         }
     }
 

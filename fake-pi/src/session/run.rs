@@ -86,7 +86,7 @@ impl Session {
     /// trigger's own, those that waited for it, those of the handlers.
     async fn prepare_run(&self, trigger: &Map<String, Value>) -> Vec<Value> {
         let active = self.active_tools();
-        let options = system::options(&self.host.options.cwd, &active);
+        let options = system::options(&self.cwd(), &active);
         let render = |options: &Value| system::text(&system::sections(options));
         let untold =
             trigger.contains_key("message") && self.host.does(Difference::StartsOnMessagesUntold);

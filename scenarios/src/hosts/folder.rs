@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::case::Case;
+use crate::case::{Case, StoredSession};
 
 /// Stands for the folder in a trace.
 const PLACEHOLDER: &str = "<case>";
@@ -71,6 +71,10 @@ impl CaseFolder {
             let settings = json!({ "defaultTools": tools.collect::<Vec<_>>() });
             write(&folder.agent().join("settings.json"), &settings.to_string())?;
         }
+        for (number, (name, session)) in case.stored.iter().enumerate() {
+            let text = stored_text(&folder.project().join(&session.cwd), number, session);
+            write(&folder.stored().join(format!("{name}.jsonl")), &text)?;
+        }
         match gortex {
             Some(program) => symlink(program, folder.gortex())?,
             None => program(&folder.gortex(), "#!/bin/sh\nexit 1\n")?,
@@ -119,6 +123,11 @@ impl CaseFolder {
     /// Where the runner's own files and temporary files of the host go.
     pub fn scratch(&self) -> PathBuf {
         self.root.join("run")
+    }
+
+    /// Where sessions from before the play lie.
+    pub fn stored(&self) -> PathBuf {
+        self.agent().join("sessions").join("before")
     }
 
     /// Where the adapter writes its log.
@@ -175,6 +184,24 @@ impl CaseFolder {
     pub fn remove(self) -> io::Result<()> {
         self.temp.close()
     }
+}
+
+/// A session's file as Pi writes it (Pi's page on the session format).
+fn stored_text(cwd: &Path, number: usize, session: &StoredSession) -> String {
+    const AT: &str = "2026-01-01T00:00:00.000Z";
+    let id = format!("01900000-0000-7000-8000-{number:012x}");
+    let text = |text: &str| json!([{ "type": "text", "text": text }]);
+    let usage = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+        "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 } });
+    let lines = [
+        json!({ "type": "session", "version": 3, "id": id, "timestamp": AT, "cwd": cwd }),
+        json!({ "type": "message", "id": "00000001", "parentId": null, "timestamp": AT,
+            "message": { "role": "user", "content": text(&session.prompt), "timestamp": 1 } }),
+        json!({ "type": "message", "id": "00000002", "parentId": "00000001", "timestamp": AT,
+            "message": { "role": "assistant", "content": text(&session.answer), "api": "openai-completions",
+                "provider": "bench", "model": "scripted", "usage": usage, "stopReason": "stop", "timestamp": 2 } }),
+    ];
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {

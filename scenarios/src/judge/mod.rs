@@ -55,7 +55,7 @@ pub fn judge(case: &Case, trace: &Trace) -> Vec<Failure> {
         handlers::stopped_only_by_a_decision(case, trace),
         diffs::every_diff_is_true(trace),
         texts::are_the_tools_own(case, trace),
-        ends::nothing_lives(trace),
+        ends::nothing_lives(case, trace),
         ends::nothing_was_written(case, trace),
         script::was_followed(case, trace),
     ];
