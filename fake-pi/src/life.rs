@@ -58,9 +58,12 @@ pub(crate) async fn run(
             code
         }
         Ending::Killed(signal) => {
-            // Servers see their input end, and nothing else.
-            host.stop_tasks();
+            // Servers see their input end, since nobody holds it any more, and nothing else.
             host.forget_servers();
+            if let Some(session) = host.session() {
+                session.instance().let_go();
+            }
+            host.end();
             -signal.number()
         }
     };

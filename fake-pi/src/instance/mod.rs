@@ -138,6 +138,16 @@ impl Instance {
         handle.upgrade().filter(|instance| !instance.is_stale())
     }
 
+    /// Drops all that its extensions hold, connections among it, without a word to them: the process is dead.
+    pub(crate) fn let_go(&self) {
+        self.invalidate();
+        for slot in self.slots() {
+            lock(&slot.handlers).clear();
+            lock(&slot.commands).clear();
+            lock(&slot.tools).clear();
+        }
+    }
+
     /// Ties the instance to its session; from here on action methods work and registrations are announced.
     pub(crate) fn bind(&self, session: &Arc<Session>) {
         // A second binding of one instance does not occur; the first would stay.

@@ -67,7 +67,7 @@ fn is_result(value: &Value) -> bool {
     let result = &value["result"];
     value.get("operations").is_none()
         && result["output"].is_string()
-        && result.get("exitCode").is_some_and(|code| code.is_number())
+        && result.get("exitCode").is_some_and(Value::is_number)
         && result["cancelled"].is_boolean()
         && result["truncated"].is_boolean()
 }

@@ -96,6 +96,12 @@ impl Mode {
 }
 
 impl HostPart {
+    /// Whether the host may end by itself: it ends with another code than 0, or an extension asks it to leave.
+    pub fn may_leave(&self) -> bool {
+        let handlers = self.extensions.iter().flat_map(|other| &other.on);
+        self.exit != 0 || handlers.into_iter().any(|handler| handler.does.shuts_down)
+    }
+
     /// Whether an extension of the case stands in for Pi's own MCP support (pi-host.md 3.4).
     pub fn replaces_mcp(&self) -> bool {
         let commands = self.extensions.iter().flat_map(|other| &other.commands);

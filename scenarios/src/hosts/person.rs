@@ -57,7 +57,7 @@ pub async fn play(
         command(case, stored, line, recorder).await
     };
     match played {
-        Err(PlayProblem::Closed) if case.host.exit != 0 => Ok(Left::Ends),
+        Err(PlayProblem::Closed) if case.host.may_leave() => Ok(Left::Ends),
         played => played,
     }
 }
