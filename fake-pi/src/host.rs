@@ -1,14 +1,15 @@
-//! The host: one run of Pi in RPC mode, from its start to its end.
+//! The host: one run of Pi, from its start to its end.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
 use crate::clock::{Clock, Ids};
@@ -16,10 +17,12 @@ use crate::codemode::{NoScripts, Scripts, WORKERS};
 use crate::connector::Connector;
 use crate::extension::{Extension, lock};
 use crate::fault::Fault;
+use crate::life;
 use crate::mcp::ServerLauncher;
 use crate::mcp::http::{HttpPort, NoHttp};
+use crate::mcp::launch::{self, ProcessControl};
+use crate::mode::Mode;
 use crate::model::Model;
-use crate::rpc;
 use crate::session::Session;
 use crate::session::history::History;
 use crate::settings::Settings;
@@ -30,10 +33,16 @@ pub(crate) const CONTEXT_WINDOW: u64 = 128_000;
 
 /// The tokens that the model gives in one answer; Pi's default as well.
 pub(crate) const MAX_OUTPUT: u64 = 16_384;
+/// The largest session file that is read, in bytes.
+const LARGEST_SESSION: u64 = 16 * 1024 * 1024;
 
 /// What a host is started with.
 #[derive(Clone)]
 pub struct HostOptions {
+    /// How it is driven.
+    pub mode: Mode,
+    /// The prompts that were arguments; modes that take commands have none.
+    pub prompts: Vec<String>,
     /// The project folder.
     pub cwd: PathBuf,
     /// The agent folder, where `mcp.json` lies.
@@ -52,6 +61,8 @@ pub struct HostOptions {
     pub model: Arc<dyn Model>,
     /// The model's id in requests and messages.
     pub model_id: String,
+    /// Ids of further models of the same provider, which a person may choose.
+    pub other_models: Vec<String>,
     /// The provider's id in messages.
     pub provider: String,
     /// Starts MCP servers.
@@ -62,7 +73,7 @@ pub struct HostOptions {
     pub variables: BTreeMap<String, String>,
     /// Whether the built-in MCP support is loaded.
     pub connector: Connector,
-    /// Whether the project's own files are trusted (`--approve`).
+    /// Whether every project's own files are trusted (`--approve`). Otherwise a handler of `project_trust` may say so.
     pub project_trusted: bool,
     /// Whether sessions are kept, so that they have files and can be switched to. They are kept in memory; nothing is
     /// written.
@@ -80,10 +91,12 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// Options for a host in `cwd` with this model: the newest Pi, its own MCP support, no extension, nobody reached over
-    /// HTTP.
+    /// Options for a host in `cwd` with this model: the newest Pi in RPC mode, its own MCP support, no extension, nobody
+    /// reached over HTTP.
     pub fn new(cwd: PathBuf, model: Arc<dyn Model>, servers: Arc<dyn ServerLauncher>) -> Self {
         Self {
+            mode: Mode::Rpc,
+            prompts: Vec::new(),
             agent_dir: cwd.join(".pi-agent"),
             home: cwd.clone(),
             temp_dir: cwd.join(".pi-temp"),
@@ -93,6 +106,7 @@ impl HostOptions {
             extensions: Vec::new(),
             model,
             model_id: "m1".to_owned(),
+            other_models: Vec::new(),
             provider: "fake".to_owned(),
             servers,
             http: Arc::new(NoHttp),
@@ -112,8 +126,11 @@ impl HostOptions {
 /// How a host ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exit {
-    /// Pi's exit code: 0, or 1 when an extension failed to load.
+    /// Pi's exit code: 0, 1 when an extension failed to load or a printed answer failed, 128 and its number for a signal
+    /// that Pi handled, a negative number for one that killed it.
     pub code: i32,
+    /// What `-p` printed.
+    pub stdout: String,
     /// What Pi would have written to stderr.
     pub stderr: Vec<String>,
     /// Whether shutting down was given up, because a handler did not settle within the patience.
@@ -124,10 +141,38 @@ pub struct Exit {
     pub leftover_servers: Vec<String>,
 }
 
-/// A line of stdin, or its end.
+/// A signal that a host can be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGHUP.
+    HangUp,
+    /// SIGINT, which Pi handles in no mode but the terminal's.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+impl Signal {
+    /// Its number.
+    pub(crate) fn number(self) -> i32 {
+        match self {
+            Self::HangUp => 1,
+            Self::Interrupt => 2,
+            Self::Terminate => 15,
+        }
+    }
+
+    /// The code with which Pi exits for it.
+    pub(crate) fn exit_code(self) -> i32 {
+        128 + self.number()
+    }
+}
+
+/// What comes from outside: a line of stdin, its end, a signal.
 pub(crate) enum Input {
     Command(Value),
     End,
+    Signal(Signal),
 }
 
 /// A running host. Dropping it ends everything it started, without any handler being called.
@@ -155,13 +200,20 @@ impl Host {
             session: Mutex::default(),
             client_session: Mutex::default(),
             stored: Mutex::default(),
+            stdout: Mutex::default(),
             stderr: Mutex::default(),
             servers_up: Mutex::default(),
             client_loaded: AtomicBool::new(false),
             workers: Arc::new(Semaphore::new(WORKERS)),
+            trusted: Mutex::default(),
+            input: input.clone(),
+            questions: Mutex::default(),
+            shutdown_requested: AtomicBool::new(false),
+            // Starting up counts as a command: who asks to leave meanwhile waits for its end.
+            active_commands: AtomicUsize::new(1),
         });
         let (end, ended) = watch::channel(None);
-        let run = rpc::run(shared.clone(), commands, end);
+        let run = life::run(shared.clone(), commands, end);
         // Not one of the host's own tasks: it outlives them and counts them.
         tokio::spawn(run);
         Self {
@@ -178,16 +230,32 @@ impl Host {
         let _ = self.input.send(Input::Command(command));
     }
 
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        // One that has ended hears none.
+        let _ = self.input.send(Input::Signal(signal));
+    }
+
     /// Closes stdin and waits until all is down: the run is aborted, `session_shutdown` runs, servers are stopped.
     pub async fn close(&mut self) -> Exit {
         let _ = self.input.send(Input::End);
+        self.end().await
+    }
+
+    /// Waits until all is down.
+    pub async fn end(&mut self) -> Exit {
         let patience = self.shared.options.patience;
         let mut ended = self.ended.clone();
         let exit = match timeout(patience, ended.wait_for(Option::is_some)).await {
             Ok(Ok(exit)) => exit.clone().unwrap_or_default(),
             Ok(Err(_)) | Err(_) => {
                 let mut exit = self.shared.leftovers(0);
-                exit.hung = true;
+                // With a server a handler that never settles keeps the process. Without one Node has nothing left to
+                // do, and ends (pi-host.md 4.9).
+                exit.hung = !exit.leftover_servers.is_empty();
+                if !exit.hung {
+                    exit.leftover_tasks.clear();
+                }
                 exit
             }
         };
@@ -199,11 +267,26 @@ impl Host {
     pub fn exited(&self) -> Option<Exit> {
         self.ended.borrow().clone()
     }
+
+    /// The entries of each session that is on disk, oldest session first. Pi writes a session's file with its first
+    /// answer.
+    pub fn stored_sessions(&self) -> Vec<Vec<Value>> {
+        let stored = lock(&self.shared.stored);
+        let answered = |entries: &Vec<Value>| {
+            entries
+                .iter()
+                .any(|entry| entry["message"]["role"] == "assistant")
+        };
+        let sessions = stored.values().map(History::entries);
+        sessions.filter(answered).collect()
+    }
 }
 
 impl Drop for Host {
     fn drop(&mut self) {
         self.shared.end();
+        // With nothing left to shut down this only lets the host's own task end.
+        let _ = self.input.send(Input::End);
     }
 }
 
@@ -226,11 +309,21 @@ pub(crate) struct Shared {
     client_session: Mutex<Option<Arc<Session>>>,
     /// Sessions that were kept, by file.
     pub(crate) stored: Mutex<BTreeMap<String, History>>,
+    stdout: Mutex<String>,
     stderr: Mutex<Vec<String>>,
-    servers_up: Mutex<Vec<String>>,
+    servers_up: Mutex<Vec<(String, Option<Arc<dyn ProcessControl>>)>>,
     client_loaded: AtomicBool,
     /// A permit for each script that may run at once, in whatever session.
     pub(crate) workers: Arc<Semaphore>,
+    /// Whether a project's own files are trusted, once that was asked, by its folder.
+    pub(crate) trusted: Mutex<BTreeMap<PathBuf, bool>>,
+    /// Where the end of the input is put when an extension asks for it.
+    input: UnboundedSender<Input>,
+    /// Questions of extensions that wait for an answer, by id.
+    questions: Mutex<BTreeMap<String, oneshot::Sender<Value>>>,
+    shutdown_requested: AtomicBool,
+    /// Commands that are being handled, a prompt's run included, and the start.
+    active_commands: AtomicUsize,
 }
 
 impl Shared {
@@ -244,12 +337,87 @@ impl Shared {
         self.options.fault == Some(fault)
     }
 
+    /// The session of a file: one of this host's own, or one that lies on disk from before.
+    pub(crate) fn stored_session(&self, file: &str) -> Option<History> {
+        if let Some(known) = lock(&self.stored).get(file) {
+            return Some(known.clone());
+        }
+        let about = fs::metadata(file).ok()?;
+        if !about.is_file() || about.len() > LARGEST_SESSION {
+            return None;
+        }
+        History::parse(file, &fs::read_to_string(file).ok()?)
+    }
+
+    /// A question's id, and its answer when it comes.
+    pub(crate) fn expect_answer(&self) -> (String, oneshot::Receiver<Value>) {
+        let id = self.ids.request();
+        let (sender, answer) = oneshot::channel();
+        lock(&self.questions).insert(id.clone(), sender);
+        (id, answer)
+    }
+
+    /// Nobody waits for this answer any more.
+    pub(crate) fn expect_no_answer(&self, id: &str) {
+        lock(&self.questions).remove(id);
+    }
+
+    /// Hands an answer to whoever asked; one that nobody waits for is lost.
+    pub(crate) fn answer(&self, answer: Value) {
+        let id = answer["id"].as_str().unwrap_or_default();
+        if let Some(asker) = lock(&self.questions).remove(id) {
+            let _ = asker.send(answer);
+        }
+    }
+
+    /// An extension asks Pi to leave.
+    pub(crate) fn request_shutdown(self: &Arc<Self>) {
+        if !matches!(self.options.mode, Mode::Rpc | Mode::Terminal) {
+            return;
+        }
+        self.shutdown_requested.store(true, Ordering::Relaxed);
+        // The handler that asked is to be through first.
+        let host = self.clone();
+        self.spawn("shutdown", async move {
+            tokio::task::yield_now().await;
+            host.leave_if_asked();
+        });
+    }
+
+    /// A command begins to be handled.
+    pub(crate) fn command_begins(&self) {
+        self.active_commands.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A command was handled.
+    pub(crate) fn command_ends(&self) {
+        self.active_commands.fetch_sub(1, Ordering::Relaxed);
+        self.leave_if_asked();
+    }
+
+    /// Leaves when an extension asked for it and nothing is under way.
+    pub(crate) fn leave_if_asked(&self) {
+        let busy = self.active_commands.load(Ordering::Relaxed) > 0
+            || self.session().is_none_or(|session| session.is_running());
+        if self.shutdown_requested.load(Ordering::Relaxed) && !busy {
+            // Who has left already cannot leave again.
+            let _ = self.input.send(Input::End);
+        }
+    }
+
     /// Prints one record.
     pub(crate) fn output(&self, record: Value) {
         if let Some(output) = &*lock(&self.output) {
             // Nobody has to listen.
             let _ = output.send(record);
         }
+    }
+
+    /// Prints one line that is no record.
+    pub(crate) fn print(&self, line: &str) {
+        let mut stdout = lock(&self.stdout);
+        stdout.push_str(line);
+        stdout.push('\n');
     }
 
     /// Writes one line to stderr.
@@ -285,17 +453,31 @@ impl Shared {
         *lock(&self.client_session) = Some(session.clone());
     }
 
-    /// Notes that a server was started, so that one that is never stopped shows.
-    pub(crate) fn server_up(&self, name: &str) {
-        lock(&self.servers_up).push(name.to_owned());
+    /// Notes that a server was started, so that one that is never stopped shows. One that is reached over the network has
+    /// no process to end.
+    pub(crate) fn server_up(&self, name: &str, control: Option<Arc<dyn ProcessControl>>) {
+        lock(&self.servers_up).push((name.to_owned(), control));
     }
 
     /// Notes that a server was stopped or ended by itself.
     pub(crate) fn server_down(&self, name: &str) {
         let mut up = lock(&self.servers_up);
-        if let Some(index) = up.iter().position(|known| known == name) {
+        if let Some(index) = up.iter().position(|(known, _)| known == name) {
             up.remove(index);
         }
+    }
+
+    /// Tells the servers to end, as a process that exits does.
+    pub(crate) fn terminate_servers(&self) {
+        let up = std::mem::take(&mut *lock(&self.servers_up));
+        for control in up.into_iter().filter_map(|(_, control)| control) {
+            control.signal(launch::Signal::Terminate);
+        }
+    }
+
+    /// Leaves the servers to themselves, as a process that is killed does.
+    pub(crate) fn forget_servers(&self) {
+        lock(&self.servers_up).clear();
     }
 
     /// Whether the MCP client was loaded once; a module stays loaded over all sessions.
@@ -309,9 +491,10 @@ impl Shared {
 
     /// The exit as it stands now.
     pub(crate) fn leftovers(&self, code: i32) -> Exit {
-        let tasks = lock(&self.tasks);
+        let (tasks, up) = (lock(&self.tasks), lock(&self.servers_up));
         Exit {
             code,
+            stdout: lock(&self.stdout).clone(),
             stderr: lock(&self.stderr).clone(),
             hung: false,
             leftover_tasks: tasks
@@ -319,24 +502,29 @@ impl Shared {
                 .filter(|task| !task.handle.is_finished())
                 .map(|task| task.name.to_owned())
                 .collect(),
-            leftover_servers: lock(&self.servers_up).clone(),
+            leftover_servers: up.iter().map(|(name, _)| name.clone()).collect(),
+        }
+    }
+
+    /// Stops all tasks where they are.
+    pub(crate) fn stop_tasks(&self) {
+        for task in lock(&self.tasks).drain(..) {
+            task.handle.abort();
         }
     }
 
     /// The end of the process: tasks stop where they are, nothing is printed any more.
     pub(crate) fn end(&self) {
-        for task in lock(&self.tasks).drain(..) {
-            task.handle.abort();
-        }
+        self.stop_tasks();
         *lock(&self.output) = None;
         // Sessions hold the host in turn.
         *lock(&self.session) = None;
         *lock(&self.client_session) = None;
     }
 
-    /// The model as messages and `get_state` name it.
-    pub(crate) fn model_state(&self) -> Value {
-        json!({"id": self.options.model_id, "name": self.options.model_id, "api": "openai-completions",
+    /// A model as messages and `get_state` name it.
+    pub(crate) fn model_state(&self, id: &str) -> Value {
+        json!({"id": id, "name": id, "api": "openai-completions",
             "provider": self.options.provider, "reasoning": false, "input": ["text"], "contextWindow": CONTEXT_WINDOW,
             "maxTokens": MAX_OUTPUT})
     }

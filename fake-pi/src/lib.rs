@@ -1,5 +1,6 @@
-//! Pi's extension host, rebuilt in virtual time: what Pi does in RPC mode, as pi-host.md of the specification observed
-//! it on the real one, in the versions that [`Version`] names. See ARCHITECTURE.md for its place in the whole.
+//! Pi's extension host, rebuilt in virtual time: what Pi does in each of its modes and inside a program that uses its SDK,
+//! as pi-host.md of the specification observed it on the real one, in the versions that [`Version`] names. See
+//! ARCHITECTURE.md for its place in the whole.
 //!
 //! Supports: factories, handlers and their order, the agent loop with parallel and sequential batches, steering and
 //! follow-ups, abort, retries, session history, compaction, tree navigation, new/resume/fork/clone/reload, custom messages,
@@ -20,8 +21,10 @@ mod extension;
 mod fault;
 mod host;
 mod instance;
+mod life;
 mod lone;
 pub mod mcp;
+mod mode;
 mod model;
 mod paths;
 mod registry;
@@ -38,9 +41,10 @@ pub use agent::system::SYSTEM_PROMPT;
 pub use connector::Connector;
 pub use extension::{CommandHandler, Event, Extension, Handler, Thrown};
 pub use fault::Fault;
-pub use host::{Exit, Host, HostOptions};
+pub use host::{Exit, Host, HostOptions, Signal};
 pub use instance::{Command, Ctx, Delivery, NOT_INITIALIZED, Pi, STALE, Unsubscribe};
 pub use lone::without_lone_surrogates;
+pub use mode::Mode;
 pub use model::{Arguments, Model, ModelFailure, ModelReply, Pause, Piece, Stop, ToolCall};
 pub use runtime::runtime;
 pub use session::NavigateOptions;

@@ -2,11 +2,13 @@
 // a recorder that reads the same file.
 import { appendFileSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
 interface Recorded {
 	first: Record<string, string[]>;
 	last: Record<string, string[]>;
+	context: string[];
+	unprinted: string[];
 	writers: string[];
 }
 
@@ -37,16 +39,20 @@ function texts(project: string): Record<string, string> {
 	return Object.fromEntries(found.slice(0, MOST_FILES));
 }
 
-/** Makes a recorder. `by` says where it stands, `out` is the file to which it appends one JSON line an event. */
-export function record(by: "first" | "last", out: string) {
+/**
+ * Makes a recorder. `by` says where it stands, `out` is the file to which it appends one JSON line an event. With `silent`
+ * Pi prints no events, and the last recorder keeps those in its place.
+ */
+export function record(by: "first" | "last", out: string, silent: boolean) {
 	const keep = (lane: string, event: string, payload: object) =>
 		appendFileSync(out, `${JSON.stringify({ lane, event, payload })}\n`);
 	return (pi: ExtensionAPI) => {
 		for (const [name, members] of Object.entries(recorded[by])) {
 			// biome-ignore lint: the list of events is data, so their types are not known here.
-			(pi.on as any)(name, (event: Record<string, unknown>, ctx: { cwd: string }) => {
+			(pi.on as any)(name, (event: Record<string, unknown>, ctx: Record<string, unknown> & { cwd: string }) => {
 				const payload: Record<string, unknown> = { by };
 				for (const member of members) payload[member] = event[member];
+				if (by === "last" && name === "session_start") for (const member of recorded.context) payload[member] = ctx[member];
 				keep("extension", name, payload);
 				const tool = String(event.toolName ?? "").replace(/^mcp__gortex__/, "");
 				if (recorded.writers.includes(tool)) {
@@ -58,8 +64,9 @@ export function record(by: "first" | "last", out: string) {
 		if (by === "last") {
 			let seen = false;
 			// At an instance's first turn: which servers are registered, and with what.
-			pi.on("before_agent_start", () => {
-				if (!seen) keep("extension", "servers", { servers: pi.getMcpServers() });
+			pi.on("before_agent_start", (_event, ctx: ExtensionContext) => {
+				const context = Object.fromEntries(recorded.context.map((member) => [member, ctx[member as keyof ExtensionContext]]));
+				if (!seen) keep("extension", "servers", { servers: pi.getMcpServers(), ...context });
 				seen = true;
 			});
 			// What our instance told in a turn: the history of a session does not say which instance told it.
@@ -67,6 +74,10 @@ export function record(by: "first" | "last", out: string) {
 				const { customType, content } = message as { customType?: string; content?: unknown };
 				if (customType === "gortex") keep("extension", "told", { content });
 			});
+			for (const name of silent ? recorded.unprinted : []) {
+				// biome-ignore lint: as above.
+				(pi.on as any)(name, ({ type: _type, ...event }: Record<string, unknown>) => keep("host", name, event));
+			}
 			// The command by which a person's step reloads, since RPC has none.
 			pi.registerCommand("bench-reload", { handler: async (_args, ctx) => ctx.reload() });
 			// The command by which a person's step goes to another entry of the session's tree.

@@ -1,7 +1,7 @@
 // An extension beside ours that does what a case says: registers servers, tools and commands in its factory, and waits,
 // changes, registers, appends, sends, throws or returns on events. The simulated host has the same in Rust.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
 type DeliverAs = "steer" | "follow_up" | "next_turn";
 
@@ -11,6 +11,17 @@ interface Deeds {
 	sends: { custom_type: string; content: string; display: boolean; deliver_as?: DeliverAs | null; trigger_turn?: boolean | null }[];
 	says: { text: string; deliver_as?: DeliverAs | null }[];
 	aborts: boolean;
+	uses_old?: "pi" | "ctx" | null;
+	asks: Question[];
+	shuts_down: boolean;
+}
+
+interface Question {
+	kind: "confirm" | "select" | "input";
+	title: string;
+	text?: string | null;
+	options: string[];
+	timeout_ms?: number | null;
 }
 
 interface Handler {
@@ -18,6 +29,7 @@ interface Handler {
 	when: Record<string, unknown>;
 	times?: number | null;
 	delay_ms: number;
+	hangs: boolean;
 	sets: Record<string, unknown>;
 	does: Deeds;
 	throws?: string | null;
@@ -40,6 +52,9 @@ interface Tool {
 }
 
 interface Script {
+	name: string;
+	delay_ms: number;
+	fails?: string | null;
 	registers: Record<string, unknown>;
 	tools: Tool[];
 	commands: { name: string; does: Deeds }[];
@@ -47,29 +62,45 @@ interface Script {
 }
 
 const DELIVERY = { steer: "steer", follow_up: "followUp", next_turn: "nextTurn" } as const;
+/** What an instance holds. */
+interface Handles {
+	pi: ExtensionAPI;
+	ctx?: ExtensionContext;
+}
+
+// A reload imports this file afresh, so what outlives an instance has to lie elsewhere.
+const instances = ((globalThis as Record<string, unknown>).benchInstances ??= new Map()) as Map<string, Handles[]>;
 
 /** Makes the extension that a case scripts. */
 export function scripted(script: Script) {
-	return (pi: ExtensionAPI) => {
+	return async (pi: ExtensionAPI) => {
+		const mine: Handles = { pi };
+		const all = instances.get(script.name) ?? [];
+		instances.set(script.name, [...all, mine]);
+		const act = (ctx: ExtensionContext, deeds: Deeds) => perform(pi, ctx, all.at(-1), deeds);
+		if (script.delay_ms > 0) await sleep(script.delay_ms);
 		register(pi, script.registers);
 		// biome-ignore lint: the tool is data, so its types are not known here.
 		for (const tool of script.tools) pi.registerTool(made(tool) as any);
 		for (const { name, does } of script.commands) {
-			pi.registerCommand(name, { handler: async (_args, ctx) => perform(pi, ctx, does) });
+			pi.registerCommand(name, { handler: (_args, ctx) => act(ctx, does) });
 		}
 		for (const handler of script.on) {
 			let done = 0;
 			// biome-ignore lint: the event's name is data, so its type is not known here.
-			(pi.on as any)(handler.event, async (event: Record<string, unknown>, ctx: { abort(): void }) => {
+			(pi.on as any)(handler.event, async (event: Record<string, unknown>, ctx: ExtensionContext) => {
+				mine.ctx = ctx;
 				if (!Object.entries(handler.when).every(([name, value]) => event[name] === value)) return undefined;
 				if (handler.times != null && done++ >= handler.times) return undefined;
 				if (handler.delay_ms > 0) await sleep(handler.delay_ms);
+				if (handler.hangs) await new Promise(() => {});
 				for (const [path, value] of Object.entries(handler.sets)) set(event, path.split("."), value);
-				perform(pi, ctx, handler.does);
+				await act(ctx, handler.does);
 				if (handler.throws != null) throw new Error(handler.throws);
 				return filled(handler.returns ?? undefined, event);
 			});
 		}
+		if (script.fails != null) throw new Error(script.fails);
 	};
 }
 
@@ -103,7 +134,7 @@ function register(pi: ExtensionAPI, servers: Record<string, unknown>) {
 	for (const [name, config] of Object.entries(servers)) pi.registerMcpServer(name, config as never);
 }
 
-function perform(pi: ExtensionAPI, ctx: { abort(): void }, deeds: Deeds) {
+async function perform(pi: ExtensionAPI, ctx: ExtensionContext, old: Handles | undefined, deeds: Deeds) {
 	register(pi, deeds.registers);
 	for (const { custom_type, data } of deeds.appends) pi.appendEntry(custom_type, data ?? undefined);
 	for (const { custom_type, content, display, deliver_as, trigger_turn } of deeds.sends) {
@@ -119,6 +150,13 @@ function perform(pi: ExtensionAPI, ctx: { abort(): void }, deeds: Deeds) {
 		pi.sendUserMessage(text, deliver_as != null && deliver_as !== "next_turn" ? { deliverAs: DELIVERY[deliver_as] as never } : undefined);
 	}
 	if (deeds.aborts) ctx.abort();
+	for (const question of deeds.asks) {
+		const answer = await ask(ctx, question);
+		ctx.ui.notify(`${question.title} ${answer ?? "nothing"}`);
+	}
+	if (deeds.shuts_down) ctx.shutdown();
+	if (deeds.uses_old === "pi") old?.pi.getAllTools();
+	if (deeds.uses_old === "ctx") void old?.ctx?.cwd;
 }
 
 /** What a handler returns, with the event's own values where the case names them. */
@@ -133,6 +171,13 @@ function filled(value: unknown, event: Record<string, unknown>): unknown {
 		return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item, event)]));
 	}
 	return value;
+}
+
+function ask(ctx: ExtensionContext, { kind, title, text, options, timeout_ms }: Question) {
+	const limits = timeout_ms == null ? undefined : { timeout: timeout_ms };
+	if (kind === "confirm") return ctx.ui.confirm(title, text ?? "", limits);
+	if (kind === "select") return ctx.ui.select(title, options, limits);
+	return ctx.ui.input(title, text ?? undefined, limits);
 }
 
 /** Puts a value in place: the way to it must exist. */

@@ -122,7 +122,7 @@ pub(super) async fn run(
         } else {
             input.get()
         },
-        cwd: session.host.options.cwd.clone(),
+        cwd: session.cwd(),
         abort: signal.clone(),
         updates,
         session: ToolSession::of(session, &call),

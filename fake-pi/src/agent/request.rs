@@ -21,6 +21,7 @@ fn framed(introduction: &str, message: &Value, end: &str) -> Value {
 /// A message in the roles that a model knows: custom messages and summaries become the user's (pi-host.md 7).
 pub(crate) fn to_llm(message: &Value) -> Value {
     let content = match message["role"].as_str() {
+        Some("bashExecution") => json!([{"type": "text", "text": told_command(message)}]),
         Some("custom") => match &message["content"] {
             Value::String(text) => json!([{"type": "text", "text": text}]),
             content => content.clone(),
@@ -30,6 +31,22 @@ pub(crate) fn to_llm(message: &Value) -> Value {
         _ => return message.clone(),
     };
     json!({"role": "user", "content": content, "timestamp": message["timestamp"]})
+}
+
+/// What the model reads of a command that the person ran.
+fn told_command(message: &Value) -> String {
+    let command = message["command"].as_str().unwrap_or_default();
+    let output = match message["output"].as_str().unwrap_or_default() {
+        "" => "(no output)".to_owned(),
+        output => format!("```\n{output}\n```"),
+    };
+    let end = match &message["exitCode"] {
+        _ if message["cancelled"] == true => "\n\n(command cancelled)".to_owned(),
+        Value::Null => String::new(),
+        code if code == 0 => String::new(),
+        code => format!("\n\nCommand exited with code {code}"),
+    };
+    format!("Ran `{command}`\n{output}{end}")
 }
 
 /// Builds the body for these messages.

@@ -34,7 +34,8 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
         )
         .await;
     }
-    let body = request::body(&session.host.options.model_id, &messages);
+    session.instance().emit_before_provider_headers().await;
+    let body = request::body(&session.model_id(), &messages);
     let body = session.instance().emit_before_provider_request(body).await;
     let asked = if signal.is_cancelled() {
         None
@@ -171,7 +172,7 @@ fn forced(session: &Session, messages: Vec<Value>) -> Vec<Value> {
 fn blank(session: &Session) -> Value {
     json!({
         "role": "assistant", "content": [], "api": "openai-completions", "provider": session.host.options.provider,
-        "model": session.host.options.model_id, "usage": usage(0), "stopReason": "pending", "timestamp": session.host.clock.now_ms()
+        "model": session.model_id(), "usage": usage(0), "stopReason": "pending", "timestamp": session.host.clock.now_ms()
     })
 }
 

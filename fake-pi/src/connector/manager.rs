@@ -1,6 +1,7 @@
 //! The MCP support as an extension: it connects servers beside the session and tells the model of them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::fault::Fault;
 use crate::host;
 use crate::instance::{Command, Ctx, Pi};
 use crate::mcp::{McpExposure, ServerConfig, ToolNames};
+use crate::mode::Mode;
 use crate::tool::Tool;
 
 /// What loading the MCP client takes the first time: children appear about 0.1 s after `session_start`, when a prompt
@@ -64,6 +66,8 @@ impl Server {
 
 #[derive(Default)]
 pub(super) struct Inner {
+    /// The session's folder.
+    cwd: PathBuf,
     pub(super) servers: Vec<Arc<Server>>,
     pub(super) configured: Vec<Configured>,
     config_errors: Vec<String>,
@@ -118,7 +122,12 @@ fn handler(
 
 impl Extension for Mcp {
     fn path(&self) -> String {
-        "builtin:mcp".to_owned()
+        // A program that uses the SDK hands the extension over as a function without a name, behind those of `codemode`
+        // and `tool_search` (Pi's SDK example 14).
+        match self.host.options.mode {
+            Mode::Embedded { .. } => "<inline:3>".to_owned(),
+            Mode::Rpc | Mode::Print | Mode::Json | Mode::Terminal => "builtin:mcp".to_owned(),
+        }
     }
 
     fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
@@ -195,6 +204,11 @@ impl Manager {
             .cloned()
     }
 
+    /// The session's folder.
+    pub(super) fn cwd(&self) -> PathBuf {
+        lock(&self.inner).cwd.clone()
+    }
+
     pub(super) fn config_errors(&self) -> Vec<String> {
         lock(&self.inner).config_errors.clone()
     }
@@ -223,7 +237,10 @@ impl Manager {
     /// `session_start`: takes up what `mcp.json` and the extensions say and starts connecting, beside the session.
     fn start(self: &Arc<Self>, ctx: &Ctx) {
         let options = &self.host.options;
-        let project = options.project_trusted.then_some(options.cwd.as_path());
+        // Called by an event of the session, which is current then.
+        let cwd = ctx.cwd().unwrap_or_default();
+        let trusted = ctx.is_project_trusted().unwrap_or_default();
+        let project = trusted.then_some(cwd.as_path());
         let Settings {
             servers,
             errors,
@@ -232,6 +249,7 @@ impl Manager {
         let life = CancellationToken::new();
         {
             let mut inner = lock(&self.inner);
+            inner.cwd = cwd;
             inner.auto_enable_codemode = auto_enable_codemode;
             inner.warned_unreachable = false;
             inner.waited = false;

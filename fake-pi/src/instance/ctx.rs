@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Instance, STALE};
 use crate::extension::Thrown;
+use crate::mode::Mode;
 use crate::rpc::replace::{self, Replacement};
 use crate::session::{NavigateOptions, Session};
 
@@ -24,7 +25,7 @@ impl Ctx {
         }
     }
 
-    fn active(&self) -> Result<Arc<Instance>, Thrown> {
+    pub(super) fn active(&self) -> Result<Arc<Instance>, Thrown> {
         Instance::current(&self.instance).ok_or_else(|| Thrown::error(STALE))
     }
 
@@ -37,24 +38,24 @@ impl Ctx {
     /// # Errors
     /// [`STALE`].
     pub fn cwd(&self) -> Result<PathBuf, Thrown> {
-        Ok(self.active()?.host.options.cwd.clone())
+        Ok(self.session()?.cwd())
     }
 
-    /// Whether notices reach a person: always, in RPC mode.
+    /// Whether notices reach a person.
     ///
     /// # Errors
     /// [`STALE`].
     pub fn has_ui(&self) -> Result<bool, Thrown> {
-        Ok(self.active()?.is_listened())
+        let instance = self.active()?;
+        Ok(instance.is_listened() && instance.host.options.mode.has_ui())
     }
 
-    /// How Pi runs: `rpc`, the one mode that is modelled.
+    /// How Pi runs: `rpc`, `print`, `json` or `tui`.
     ///
     /// # Errors
     /// [`STALE`].
     pub fn mode(&self) -> Result<&'static str, Thrown> {
-        self.active()?;
-        Ok("rpc")
+        Ok(self.active()?.host.options.mode.name())
     }
 
     /// `sessionManager.getSessionId()`.
@@ -103,7 +104,7 @@ impl Ctx {
     /// [`STALE`].
     pub fn notify(&self, message: &str, kind: Option<&str>) -> Result<(), Thrown> {
         let instance = self.active()?;
-        if instance.is_listened() {
+        if self.has_ui()? {
             let mut record = json!({
                 "type": "extension_ui_request", "id": instance.host.ids.request(), "method": "notify", "message": message
             });
@@ -136,7 +137,8 @@ impl Ctx {
     /// # Errors
     /// [`STALE`].
     pub fn is_project_trusted(&self) -> Result<bool, Thrown> {
-        Ok(self.active()?.host.options.project_trusted)
+        let instance = self.active()?;
+        Ok(instance.is_trusted(&instance.session()?.cwd()))
     }
 
     /// Aborts the run, without waiting for it to settle.
@@ -165,6 +167,10 @@ impl Ctx {
     /// [`STALE`], or why the next instance could not be loaded.
     pub async fn new_session(&self) -> Result<bool, Thrown> {
         let host = self.active()?.host.clone();
+        if let Mode::Embedded { .. } = host.options.mode {
+            // The program has not said how.
+            return Ok(false);
+        }
         replace::replace(&host, Replacement::New)
             .await
             .map_err(Thrown::error)
@@ -176,6 +182,9 @@ impl Ctx {
     /// [`STALE`], or why the session could not be opened.
     pub async fn switch_session(&self, file: &str) -> Result<bool, Thrown> {
         let host = self.active()?.host.clone();
+        if let Mode::Embedded { .. } = host.options.mode {
+            return Ok(false);
+        }
         replace::replace(
             &host,
             Replacement::Resume {

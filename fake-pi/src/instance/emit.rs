@@ -84,6 +84,18 @@ impl Instance {
         }
     }
 
+    /// Emits until a handler returns anything or throws; gives the path of its extension, and what that was.
+    pub(crate) async fn first_given(&self, event: Value) -> (String, Result<Value, Thrown>) {
+        let event = Event::new(event);
+        for (slot, handler) in self.snapshot(&event.kind()) {
+            let given = self.call(&handler, &event).await;
+            if given != Ok(Value::Null) {
+                return (slot.path.clone(), given);
+            }
+        }
+        (String::new(), Ok(Value::Null))
+    }
+
     /// Emits without waiting: the handlers' synchronous parts run before this returns, the rest goes on beside.
     pub(crate) fn emit_detached(&self, event: Value) {
         let Some(me) = self.me.upgrade() else { return };

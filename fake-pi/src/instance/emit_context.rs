@@ -77,6 +77,13 @@ impl Instance {
         current
     }
 
+    /// Shows handlers the headers of the request, which come before its body. Headers that they set are not modelled: the
+    /// model's port knows none.
+    pub(crate) async fn emit_before_provider_headers(&self) {
+        self.emit(json!({"type": "before_provider_headers", "headers": {}}))
+            .await;
+    }
+
     /// Lets handlers replace the body of the request.
     pub(crate) async fn emit_before_provider_request(&self, payload: Value) -> Value {
         let payload = Shared::new(payload);

@@ -1,11 +1,13 @@
 //! Loading: one factory after the other, and what becomes of the registrations of one that throws.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::{Instance, Pi, Slot, Stage};
 use crate::connector::{self, Connector};
 use crate::extension::{Extension, Thrown, lock};
 use crate::host::Shared as HostShared;
+use crate::mode::Mode;
 
 /// A factory that threw; the real Pi refuses to start (pi-host.md 1.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +27,12 @@ impl LoadFailure {
 }
 
 impl Instance {
-    /// Loads all extensions of a new instance: the given ones in their order, then the built-in ones.
+    /// Loads all extensions of a new instance for a session in `cwd`: the given ones in their order, then, once it is
+    /// known whether the project is trusted, the built-in ones.
     ///
     /// # Errors
     /// The first factory that threw; those after it are not called.
-    pub(crate) async fn load(host: &Arc<HostShared>) -> Result<Arc<Self>, LoadFailure> {
+    pub(crate) async fn load(host: &Arc<HostShared>, cwd: &Path) -> Result<Arc<Self>, LoadFailure> {
         let instance = Arc::new_cyclic(|me| Self {
             me: me.clone(),
             host: host.clone(),
@@ -43,10 +46,18 @@ impl Instance {
         for extension in &host.options.extensions {
             instance.load_one(extension.as_ref(), "cli").await?;
         }
-        instance.load_one(&connector::Llama, "builtin").await?;
+        instance.ask_for_trust(cwd).await;
+        // A program that uses the SDK brings what it wants of Pi's own; our driver brings what connects servers.
+        let source = match host.options.mode {
+            Mode::Embedded { .. } => "inline",
+            Mode::Rpc | Mode::Print | Mode::Json | Mode::Terminal => {
+                instance.load_one(&connector::Llama, "builtin").await?;
+                "builtin"
+            }
+        };
         if host.options.connector == Connector::Builtin {
             match instance.owner_of_mcp_command() {
-                None => instance.load_one(&connector::Mcp::new(host), "builtin").await?,
+                None => instance.load_one(&connector::Mcp::new(host), source).await?,
                 Some(owner) => host.warn(format!(
                     "Warning: Extension package \"builtin:mcp\": Extension {owner} registers command `/mcp`, so built-in \
                      extension `mcp` was not loaded. To use `mcp`, run `pi config` and make sure it is enabled under \

@@ -1,11 +1,13 @@
 //! One instance: the extensions of one session as their factories left them, alive until the session is replaced.
 
 mod ctx;
+mod dialog;
 mod emit;
 mod emit_context;
 mod emit_run;
 mod load;
 mod pi;
+mod trust;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +23,7 @@ pub use pi::{Command, Delivery, Pi, Unsubscribe};
 use crate::extension::{CommandHandler, Handler, Thrown, lock};
 use crate::fault::Fault;
 use crate::host::Shared as HostShared;
+use crate::mode::Mode;
 use crate::registry::servers::ServerRegistry;
 use crate::session::Session;
 use crate::tool::Tool;
@@ -135,6 +138,16 @@ impl Instance {
         handle.upgrade().filter(|instance| !instance.is_stale())
     }
 
+    /// Drops all that its extensions hold, connections among it, without a word to them: the process is dead.
+    pub(crate) fn let_go(&self) {
+        self.invalidate();
+        for slot in self.slots() {
+            lock(&slot.handlers).clear();
+            lock(&slot.commands).clear();
+            lock(&slot.tools).clear();
+        }
+    }
+
     /// Ties the instance to its session; from here on action methods work and registrations are announced.
     pub(crate) fn bind(&self, session: &Arc<Session>) {
         // A second binding of one instance does not occur; the first would stay.
@@ -195,10 +208,16 @@ impl Instance {
 
     /// Reports an extension's error to the client.
     pub(crate) fn report(&self, extension_path: &str, event: &str, error: &str) {
-        if self.is_listened() && !self.host.makes(Fault::HidesExtensionErrors) {
-            self.host.output(json!({
+        if !self.is_listened() || self.host.makes(Fault::HidesExtensionErrors) {
+            return;
+        }
+        match self.host.options.mode {
+            Mode::Print | Mode::Json => self
+                .host
+                .warn(format!("Extension error ({extension_path}): {error}")),
+            Mode::Rpc | Mode::Terminal | Mode::Embedded { .. } => self.host.output(json!({
                 "type": "extension_error", "extensionPath": extension_path, "event": event, "error": error
-            }));
+            })),
         }
     }
 

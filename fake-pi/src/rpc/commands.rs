@@ -14,23 +14,26 @@ use crate::session::{Prompt, Session};
 ///
 /// The session is the client's at this moment: a prompt right behind `new_session` still goes to the old one, a prompt
 /// while the new session starts goes to the new one (pi-host.md 5).
-pub(super) fn dispatch(host: &Arc<Shared>, command: Value) {
+pub(crate) fn dispatch(host: &Arc<Shared>, command: Value) {
     let Some(session) = host.client_session() else {
         return;
     };
+    if command["type"] == "extension_ui_response" {
+        return host.answer(command);
+    }
     let host = host.clone();
+    host.command_begins();
     host.clone().spawn("command", async move {
         let id = command.get("id").cloned();
         let kind = command["type"].as_str().unwrap_or_default().to_owned();
         match kind.as_str() {
             "prompt" => prompt(&host, session, &command, id).await,
-            // Answers to dialogs; notices, the only thing shown here, need none.
-            "extension_ui_response" => {}
             _ => {
                 let outcome = handle(&host, &session, &kind, &command).await;
                 host.output(response(id.as_ref(), &kind, outcome));
             }
         }
+        host.command_ends();
     });
 }
 
@@ -39,7 +42,7 @@ async fn prompt(host: &Arc<Shared>, session: Arc<Session>, command: &Value, id: 
         text: text(command, "message"),
         images: images(command),
         behavior: command["streamingBehavior"].as_str().map(str::to_owned),
-        source: "rpc",
+        source: host.options.mode.source(),
         commands: true,
     };
     let (output, told_id) = (host.clone(), id.clone());
@@ -113,6 +116,14 @@ async fn handle(
             let cancelled = replace::replace(host, at).await?;
             Ok(Some(json!({"cancelled": cancelled})))
         }
+        "set_model" => {
+            let (provider, id) = (text(command, "provider"), text(command, "modelId"));
+            session.set_model(&provider, &id).await.map(Some)
+        }
+        "bash" => {
+            let line = text(command, "command");
+            session.user_bash(command.get("id"), &line).await.map(Some)
+        }
         "get_state" => Ok(Some(state(host, session))),
         "get_messages" => Ok(Some(json!({"messages": session.messages()}))),
         "get_entries" => entries(session, command).map(Some),
@@ -137,7 +148,7 @@ fn state(host: &Shared, session: &Session) -> Value {
     let settings = &host.options.settings;
     let mode = |all: bool| if all { "all" } else { "one-at-a-time" };
     let mut state = json!({
-        "model": host.model_state(), "thinkingLevel": "off", "isStreaming": session.is_running(),
+        "model": host.model_state(&session.model_id()), "thinkingLevel": "off", "isStreaming": session.is_running(),
         "isCompacting": session.is_compacting(), "steeringMode": mode(settings.steer_all),
         "followUpMode": mode(settings.follow_up_all)
     });

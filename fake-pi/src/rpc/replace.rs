@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{new_history, session_file};
-use crate::extension::lock;
 use crate::fault::Fault;
 use crate::host::Shared;
-use crate::instance::{Instance, truthy};
+use crate::instance::Instance;
+use crate::mode::Mode;
 use crate::session::Session;
 use crate::session::history::History;
 use crate::version::Difference;
@@ -86,14 +86,18 @@ pub(super) fn fork_point(session: &Session, entry: &str) -> Result<(Replacement,
 /// Why the next session could not be made; the current one may be gone by then, as on the real Pi.
 pub(crate) async fn replace(host: &Arc<Shared>, replacement: Replacement) -> Result<bool, String> {
     let session = host.session().ok_or("no session")?;
+    if let Mode::Embedded { .. } = host.options.mode {
+        return embed_another(host, &session, replacement).await;
+    }
     let asked = session.instance().emit(replacement.before_event()).await;
-    if truthy(&asked["cancel"]) {
+    // A `cancel` that is merely true in JavaScript's eyes keeps later handlers from running and cancels nothing.
+    if asked["cancel"] == true {
         return Ok(true);
     }
     let next = next_history(host, &session, &replacement)?;
     tear_down(&session, replacement.reason(), next.file.as_deref()).await;
     let previous = session.file();
-    let instance = Instance::load(host)
+    let instance = Instance::load(host, &next.cwd())
         .await
         .map_err(|failure| failure.text())?;
     let next = Session::new(host, next, &instance);
@@ -109,17 +113,35 @@ pub(crate) async fn replace(host: &Arc<Shared>, replacement: Replacement) -> Res
     Ok(false)
 }
 
+/// A program that embeds Pi is done with a session and makes another one. The SDK has no replacement for a single session:
+/// the old one's extensions hear nothing of its end, and its servers live on until the process ends (pi-host.md 5).
+async fn embed_another(
+    host: &Arc<Shared>,
+    session: &Arc<Session>,
+    replacement: Replacement,
+) -> Result<bool, String> {
+    let Replacement::New = replacement else {
+        return Err("the embedding program only makes new sessions".to_owned());
+    };
+    session.dispose();
+    let instance = Instance::load(host, &session.cwd())
+        .await
+        .map_err(|failure| failure.text())?;
+    let next = Session::new(host, new_history(host, &session.cwd()), &instance);
+    host.set_session(&next);
+    // For the SDK each session is a start.
+    bind(&next, json!({"type": "session_start", "reason": "startup"})).await;
+    Ok(false)
+}
+
 fn next_history(
     host: &Arc<Shared>,
     session: &Session,
     replacement: &Replacement,
 ) -> Result<History, String> {
     match replacement {
-        Replacement::New => Ok(new_history(host, None)),
-        Replacement::Resume { file } => lock(&host.stored)
-            .get(file)
-            .cloned()
-            .ok_or_else(|| format!("Session file not found: {file}")),
+        Replacement::New => Ok(new_history(host, &session.cwd())),
+        Replacement::Resume { file } => resumed(host, session, file),
         Replacement::Fork { leaf, .. } => {
             let id = host.ids.session(host.clock.now_ms());
             let file = session_file(host, &id);
@@ -128,6 +150,27 @@ fn next_history(
                 .branched(leaf.as_deref(), id, file, &host.clock))
         }
     }
+}
+
+/// The session of a file. A file that is not there becomes a new session in that place; one whose folder is gone is
+/// refused, and the current session stays.
+///
+/// # Errors
+/// Pi's text for such a folder.
+fn resumed(host: &Arc<Shared>, session: &Session, file: &str) -> Result<History, String> {
+    let Some(history) = host.stored_session(file) else {
+        let mut history = new_history(host, &session.cwd());
+        history.file = Some(file.to_owned());
+        return Ok(history);
+    };
+    if history.cwd().is_dir() {
+        return Ok(history);
+    }
+    Err(format!(
+        "Stored session working directory does not exist: {}\nSession file: {file}\nCurrent working directory: {}",
+        history.cwd().display(),
+        session.cwd().display()
+    ))
 }
 
 /// Settles the run, lets the extensions say goodbye while their `pi` still works, and makes them stale.
@@ -145,7 +188,12 @@ async fn tear_down(session: &Session, reason: &str, target: Option<&str>) {
 /// through (pi-host.md 5).
 pub(crate) async fn bind(session: &Arc<Session>, start: Value) {
     session.host.set_client_session(session);
-    session.subscribe();
+    if session.host.options.mode != Mode::Print {
+        session.subscribe();
+    }
+    if session.host.options.mode == (Mode::Embedded { binds: false }) {
+        return;
+    }
     let instance = session.instance();
     instance.listen();
     start_extensions(session, &instance, start, "startup").await;
@@ -155,7 +203,7 @@ async fn start_extensions(session: &Session, instance: &Instance, start: Value, 
     instance.emit(start).await;
     instance.report_unconnected();
     if instance.has_handlers("resources_discover") {
-        let cwd = session.host.options.cwd.to_string_lossy();
+        let cwd = session.cwd().display().to_string();
         // The folders that handlers return hold skills, prompts and themes, none of which is modelled.
         instance
             .emit_each(&json!({"type": "resources_discover", "cwd": cwd, "reason": reason}))
@@ -168,6 +216,10 @@ async fn start_extensions(session: &Session, instance: &Instance, start: Value, 
 /// # Errors
 /// Pi's text while a run is active, or why a factory failed.
 pub(crate) async fn reload(session: &Arc<Session>) -> Result<(), String> {
+    if session.host.options.mode == (Mode::Embedded { binds: false }) {
+        // Nobody has said what a reload is to do.
+        return Ok(());
+    }
     if session.is_running() {
         return Err("Wait for the current response to finish before reloading.".to_owned());
     }
@@ -177,7 +229,7 @@ pub(crate) async fn reload(session: &Arc<Session>) -> Result<(), String> {
     if !session.host.makes(Fault::KeepsOldInstances) {
         old.invalidate();
     }
-    let instance = Instance::load(&session.host)
+    let instance = Instance::load(&session.host, &session.cwd())
         .await
         .map_err(|failure| failure.text())?;
     instance.listen();

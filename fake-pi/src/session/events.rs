@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Session;
 use super::custom::custom_entry;
+use crate::mode::Mode;
 
 impl Session {
     /// `agent_start`. An abort that came while the run was starting takes effect here (pi-host.md 9).
@@ -79,8 +80,9 @@ impl Session {
         if self.is_disposed() {
             return message;
         }
-        let message = self.instance().emit_message_end(message).await;
+        let mut message = self.instance().emit_message_end(message).await;
         self.record(json!({"type": "message_end", "message": message}));
+        self.seen_on_screen(&mut message);
         let id = if message["role"] == "custom" {
             self.append("custom_message", custom_entry(&message))
         } else {
@@ -90,6 +92,18 @@ impl Session {
             self.note_assistant(&message, id);
         }
         message
+    }
+
+    /// What the terminal makes of an aborted answer as it shows it, and so puts into the history too.
+    fn seen_on_screen(&self, message: &mut Value) {
+        let aborted = message["role"] == "assistant" && message["stopReason"] == "aborted";
+        if aborted && self.host.options.mode == Mode::Terminal {
+            message["errorMessage"] = match self.state().retry_attempt {
+                0 => "Operation aborted".into(),
+                1 => "Aborted after 1 retry attempt".into(),
+                attempts => format!("Aborted after {attempts} retry attempts").into(),
+            };
+        }
     }
 
     /// Both events of a message that is complete from its start.

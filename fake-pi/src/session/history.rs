@@ -1,6 +1,7 @@
 //! A session's history: a tree of entries, and the messages that a branch of it amounts to.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
@@ -28,17 +29,8 @@ pub(crate) struct History {
 
 impl History {
     /// An empty history of a new session.
-    pub(crate) fn new(
-        id: String,
-        file: Option<String>,
-        parent_session: Option<&str>,
-        cwd: &str,
-        clock: &Clock,
-    ) -> Self {
-        let mut header = json!({"type": "session", "version": 3, "id": id, "timestamp": clock.now_iso(), "cwd": cwd});
-        if let Some(parent) = parent_session {
-            header["parentSession"] = parent.into();
-        }
+    pub(crate) fn new(id: String, file: Option<String>, cwd: &str, clock: &Clock) -> Self {
+        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": clock.now_iso(), "cwd": cwd});
         Self {
             id,
             file,
@@ -46,6 +38,40 @@ impl History {
             entries: Vec::new(),
             leaf: None,
         }
+    }
+
+    /// A session that a file holds: its header, and an entry a line. What is no entry is left out.
+    pub(crate) fn parse(file: &str, text: &str) -> Option<Self> {
+        let mut lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let header = lines.next().filter(|header| header["type"] == "session")?;
+        let entries: Vec<Entry> = lines
+            .filter_map(|value| {
+                Some(Entry {
+                    id: value["id"].as_str()?.to_owned(),
+                    parent: value["parentId"].as_str().map(str::to_owned),
+                    value,
+                })
+            })
+            .collect();
+        Some(Self {
+            id: header["id"].as_str()?.to_owned(),
+            file: Some(file.to_owned()),
+            leaf: entries.last().map(|entry| entry.id.clone()),
+            header,
+            entries,
+        })
+    }
+
+    /// The folder that the session works in.
+    pub(crate) fn cwd(&self) -> PathBuf {
+        PathBuf::from(self.header["cwd"].as_str().unwrap_or_default())
+    }
+
+    /// The first line of the session's file.
+    pub(crate) fn header(&self) -> Value {
+        self.header.clone()
     }
 
     /// Appends an entry of this type under the current one and makes it current. Members that are null are kept.

@@ -1,5 +1,6 @@
 //! One session: its history, the state of its run, and the instance that serves it.
 
+mod bash;
 mod boundary;
 pub(crate) mod compaction;
 mod custom;
@@ -13,6 +14,7 @@ pub(crate) mod retry;
 mod run;
 mod tree;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -124,6 +126,12 @@ impl Session {
                 json!({"provider": host.options.provider, "modelId": host.options.model_id}),
             );
             session.append("thinking_level_change", json!({"thinkingLevel": "off"}));
+        } else if !session
+            .branch()
+            .iter()
+            .any(|entry| entry["type"] == "thinking_level_change")
+        {
+            session.append("thinking_level_change", json!({"thinkingLevel": "off"}));
         }
         instance.bind(&session);
         let further = host.options.further_tools.iter().map(String::as_str);
@@ -154,6 +162,41 @@ impl Session {
 
     pub(crate) fn id(&self) -> String {
         lock(&self.history).id.clone()
+    }
+
+    /// The id of the model that answers: the one that was chosen last on the branch.
+    pub(crate) fn model_id(&self) -> String {
+        let chosen = self.branch().into_iter().rev().find_map(|entry| {
+            let chosen = entry["type"] == "model_change";
+            chosen.then(|| entry["modelId"].as_str().map(str::to_owned))?
+        });
+        chosen.unwrap_or_else(|| self.host.options.model_id.clone())
+    }
+
+    /// Chooses a model and tells the extensions, if it is another one.
+    ///
+    /// # Errors
+    /// Pi's text for a model that is none.
+    pub(crate) async fn set_model(&self, provider: &str, id: &str) -> Result<Value, String> {
+        let options = &self.host.options;
+        let mut known = options.other_models.iter().chain([&options.model_id]);
+        if provider != options.provider || !known.any(|known| known == id) {
+            return Err(format!("Model not found: {provider}/{id}"));
+        }
+        let before = self.model_id();
+        self.append("model_change", json!({"provider": provider, "modelId": id}));
+        let model = self.host.model_state(id);
+        if before != id {
+            let event = json!({"type": "model_select", "model": model, "previousModel": self.host.model_state(&before),
+                "source": "set"});
+            self.instance().emit(event).await;
+        }
+        Ok(model)
+    }
+
+    /// The folder that the session works in.
+    pub(crate) fn cwd(&self) -> PathBuf {
+        lock(&self.history).cwd()
     }
 
     pub(crate) fn file(&self) -> Option<String> {

@@ -40,7 +40,7 @@ pub(crate) struct Prompt {
     pub(crate) images: Option<Value>,
     /// `steer` or `followUp`.
     pub(crate) behavior: Option<String>,
-    /// `rpc` or `extension`.
+    /// `rpc`, `interactive` or `extension`.
     pub(crate) source: &'static str,
     /// Whether a leading slash may name a command.
     pub(crate) commands: bool,
@@ -145,7 +145,7 @@ impl Session {
         let behavior = self.is_running().then_some(word);
         match self
             .instance()
-            .emit_input(text, images, "rpc", behavior)
+            .emit_input(text, images, self.host.options.mode.source(), behavior)
             .await
         {
             Judged::Handled => Ok(Disposition::Handled),

@@ -87,7 +87,7 @@ impl Session {
     async fn prepare_run(&self, trigger: &Map<String, Value>) -> Vec<Value> {
         self.compact_before_run().await;
         let active = self.active_tools();
-        let options = system::options(&self.host.options.cwd, &active);
+        let options = system::options(&self.cwd(), &active);
         let render = |options: &Value| system::text(&system::sections(options));
         let untold =
             trigger.contains_key("message") && self.host.does(Difference::StartsOnMessagesUntold);

@@ -50,6 +50,7 @@ pub(crate) mod truncation;
 mod write;
 
 pub use search::SearchPrograms;
+pub(crate) use shell::run_shell;
 
 /// The tools that are active in a new session; the others are listed only.
 pub const ACTIVE: [&str; 4] = ["read", "bash", "edit", "write"];

@@ -61,6 +61,24 @@ pub(super) struct Shell {
     pub(super) written: Vec<u8>,
 }
 
+/// Runs a command to its end; gives what it wrote and its exit code.
+///
+/// # Errors
+/// When the shell does not start, or was given up.
+pub(crate) async fn run_shell(command: &str, cwd: &Path) -> io::Result<(String, i32)> {
+    let mut shell = Shell::start(command, cwd)?;
+    loop {
+        match shell.run() {
+            Pause::Sleep(duration) => tokio::time::sleep(duration).await,
+            Pause::Ended(code) => {
+                return Ok((String::from_utf8_lossy(&shell.written).into_owned(), code));
+            }
+            Pause::GivenUp(reason) => return Err(io::Error::other(reason)),
+        }
+        shell.wake();
+    }
+}
+
 impl Shell {
     /// Starts `command` in `cwd`, in a process group of its own.
     pub(super) fn start(command: &str, cwd: &Path) -> io::Result<Self> {

@@ -17,6 +17,12 @@ pub struct OtherExtension {
     /// Whether Pi loads it before or after ours.
     #[serde(default)]
     pub place: Place,
+    /// How long its factory takes, in milliseconds.
+    #[serde(default)]
+    pub delay_ms: u64,
+    /// The message of the error that its factory throws: Pi does not start then (pi-host.md 1.1).
+    #[serde(default)]
+    pub fails: Option<String>,
     /// MCP servers that it registers in its factory, by name.
     #[serde(default)]
     pub registers: BTreeMap<String, Value>,
@@ -68,6 +74,9 @@ pub struct Handler {
     /// How long the handler stays pending first, in milliseconds.
     #[serde(default)]
     pub delay_ms: u64,
+    /// Whether it never settles (pi-host.md 4.9).
+    #[serde(default)]
+    pub hangs: bool,
     /// Values that it puts in place into the event's objects, by path: `input.path`, `details.note`.
     #[serde(default)]
     pub sets: BTreeMap<String, Value>,
@@ -97,6 +106,12 @@ pub struct Deeds {
     pub says: Vec<Said>,
     /// Whether it aborts what runs.
     pub aborts: bool,
+    /// A handle of the instance before this one that it uses: that throws (pi-host.md 6). The first instance has none.
+    pub uses_old: Option<OldHandle>,
+    /// What it asks the person, one question after the other. It tells each answer by a notice.
+    pub asks: Vec<Question>,
+    /// Whether it asks Pi to leave (`ctx.shutdown()`).
+    pub shuts_down: bool,
 }
 
 /// An entry of an extension in the session's history.
@@ -108,6 +123,47 @@ pub struct Appended {
     /// What it holds.
     #[serde(default)]
     pub data: Option<Value>,
+}
+
+/// A handle of an instance that was replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OldHandle {
+    /// What the factory was given, by `getAllTools()`.
+    Pi,
+    /// The context of its last handler, by `cwd`.
+    Ctx,
+}
+
+/// A question of an extension (`ctx.ui`).
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// What kind of answer it wants.
+    pub kind: QuestionKind,
+    /// The question.
+    pub title: String,
+    /// The explanation of one that is confirmed, or what stands in an empty line.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The choices of one that is selected from.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// After how long it goes on without an answer, in milliseconds.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+/// The kinds of questions that RPC can pass on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// Yes or no.
+    Confirm,
+    /// One of some choices.
+    Select,
+    /// A line of text.
+    Input,
 }
 
 /// A custom message and how it is delivered (pi-host.md 7).

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::expect::Expectation;
-pub use self::host::{Connector, HostPart, OtherExtension};
+pub use self::host::{Connector, HostPart, Mode, OtherExtension};
 pub use self::http::HttpServer;
 pub use self::load::load;
 pub use self::model::{Answer, Call};
@@ -57,6 +57,9 @@ pub struct Case {
     /// Files of the project that are programs; nothing in a case may ever run one, so each should leave a mark.
     #[serde(default)]
     pub programs: BTreeMap<String, String>,
+    /// Sessions that are on disk from before, by name; a step resumes one by `resume_stored`.
+    #[serde(default)]
+    pub stored: BTreeMap<String, StoredSession>,
     /// The adapter's configuration.
     #[serde(default)]
     pub config: Config,
@@ -81,6 +84,28 @@ pub struct Case {
     /// What must hold, besides what every play is checked for.
     #[serde(default)]
     pub expect: Vec<Expectation>,
+}
+
+impl Case {
+    /// The prompts of all steps, in order.
+    pub fn prompts(&self) -> Vec<&str> {
+        self.person
+            .iter()
+            .filter_map(|step| step.prompt.as_deref())
+            .collect()
+    }
+}
+
+/// A session that is on disk from before: one prompt, and its answer.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoredSession {
+    /// The folder that it worked in, relative to the project's; it need not exist.
+    pub cwd: String,
+    /// The prompt.
+    pub prompt: String,
+    /// The answer.
+    pub answer: String,
 }
 
 /// The adapter's configuration in this case (rules C1 to C5). In each text and variable `<case>` stands for the folder

@@ -5,9 +5,10 @@ use super::load::nearest;
 use super::validate::Fault;
 use crate::trace::Lane;
 
-/// What the person sends and is told: the methods of Pi's `extension_ui_request` stand under their own names.
-const PERSON: [&str; 13] = [
+/// What the person sends and is told, `stdout` being what `-p` prints: the methods of Pi's `extension_ui_request` stand under their own names.
+const PERSON: [&str; 14] = [
     "send",
+    "stdout",
     "response",
     "closed",
     "notify",
@@ -22,8 +23,10 @@ const PERSON: [&str; 13] = [
     "custom",
 ];
 
-/// Pi's RPC events, and what the runner adds: the history of a session, and output that is no record.
-const HOST: [&str; 24] = [
+/// Pi's RPC events, the header that `--mode json` prints before them, and what the runner adds: the history of a session,
+/// and output that is no record.
+const HOST: [&str; 25] = [
+    "session",
     "agent_start",
     "agent_end",
     "agent_settled",

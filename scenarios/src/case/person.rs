@@ -2,12 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::tools::Image;
 use crate::trace::Lane;
 
 /// One thing that the person does. Exactly one of `prompt`, `steer`, `follow_up`, `clear_queue`, `abort`, `compact`,
-/// `navigate`, `new_session`, `reload`, `resume`, `fork` and `quit` is set.
+/// `navigate`, `new_session`, `reload`, `resume`, `resume_stored`, `fork`, `clone_session`, `bash`, `model`, `answer`,
+/// `quit` and `signal` is set.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
@@ -48,12 +50,31 @@ pub struct Step {
     /// Goes back to a session of this play, by its number; the first is 1.
     #[serde(default)]
     pub resume: Option<usize>,
+    /// Goes to a session that was on disk before this play, by its name under `stored`; a name that is not there is that
+    /// of a file that is not.
+    #[serde(default)]
+    pub resume_stored: Option<String>,
     /// Forks the session before a prompt of it, by its number; the first is 1.
     #[serde(default)]
     pub fork: Option<usize>,
+    /// Makes a copy of the session as it is, and goes on in that.
+    #[serde(default)]
+    pub clone_session: bool,
+    /// Runs a shell command of the person's own (`!` in the terminal).
+    #[serde(default)]
+    pub bash: Option<String>,
+    /// Chooses the model of this id; there is `other` besides `scripted`.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Answers the question of an extension that was asked last: true or false, a text, or nothing (`{}`) to wave it away.
+    #[serde(default)]
+    pub answer: Option<Value>,
     /// Leaves, whatever is under way; the last step. Without it the person leaves when all has settled.
     #[serde(default)]
     pub quit: bool,
+    /// Sends a signal to the host; nothing but further signals follows.
+    #[serde(default)]
+    pub signal: Option<Signal>,
     /// What the step waits for.
     #[serde(default)]
     pub when: When,
@@ -98,6 +119,20 @@ pub struct Navigate {
     /// A label for the summary, or for the entry when there is none.
     #[serde(default)]
     pub label: Option<String>,
+}
+
+/// A signal (pi-host.md 4.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Signal {
+    /// Asks a process to end.
+    #[serde(rename = "SIGTERM")]
+    Term,
+    /// The terminal is gone.
+    #[serde(rename = "SIGHUP")]
+    Hup,
+    /// Ctrl-C of a terminal that is not in raw mode.
+    #[serde(rename = "SIGINT")]
+    Int,
 }
 
 /// Where a prompt is queued while a run is under way (pi-host.md 1.5).
@@ -157,10 +192,22 @@ pub enum Deed<'a> {
     Reload,
     /// Goes back to the session of this number.
     Resume(usize),
+    /// Goes to the session of this name, which was there before the play.
+    ResumeStored(&'a str),
     /// Forks before the prompt of this number.
     Fork(usize),
+    /// Makes a copy of the session.
+    Clone,
+    /// Runs a shell command.
+    Bash(&'a str),
+    /// Chooses a model.
+    Model(&'a str),
+    /// Answers a question.
+    Answer(&'a Value),
     /// Leaves.
     Quit,
+    /// Sends a signal to the host.
+    Signal(Signal),
 }
 
 impl Step {
@@ -181,8 +228,14 @@ impl Step {
             self.new_session.then_some(Deed::NewSession),
             self.reload.then_some(Deed::Reload),
             self.resume.map(Deed::Resume),
+            self.resume_stored.as_deref().map(Deed::ResumeStored),
             self.fork.map(Deed::Fork),
+            self.clone_session.then_some(Deed::Clone),
+            self.bash.as_deref().map(Deed::Bash),
+            self.model.as_deref().map(Deed::Model),
+            self.answer.as_ref().map(Deed::Answer),
             self.quit.then_some(Deed::Quit),
+            self.signal.map(Deed::Signal),
         ]
         .into_iter()
         .flatten();

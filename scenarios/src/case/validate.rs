@@ -7,7 +7,7 @@ use fake_pi::Version;
 use serde_json::Value;
 
 use super::person::Deed;
-use super::{Case, names, scripts};
+use super::{Case, Mode, When, names, scripts};
 use crate::rules;
 
 /// The longest time that a case may name, in milliseconds: ten minutes, the longest that any wait of Pi or of the
@@ -30,6 +30,7 @@ pub fn faults(case: &Case) -> Vec<Fault> {
     let mut faults = Vec::new();
     covers(case, &mut faults);
     since(case, &mut faults);
+    mode(case, &mut faults);
     steps(case, &mut faults);
     calls(case, &mut faults);
     scripts::faults(case, &mut faults);
@@ -80,6 +81,54 @@ fn since(case: &Case, faults: &mut Vec<Fault>) {
     }
 }
 
+/// What a mode has no way for.
+fn mode(case: &Case, faults: &mut Vec<Fault>) {
+    let mode = case.host.mode;
+    for (index, step) in case.person.iter().enumerate() {
+        let Some(deed) = step.deed() else { continue };
+        let signal = matches!(deed, Deed::Signal(_));
+        let plain = match deed {
+            // No event tells when a command is through.
+            Deed::Prompt(text) => mode == Mode::Embedded || !text.starts_with('/'),
+            Deed::Abort | Deed::NewSession | Deed::Reload | Deed::Quit => true,
+            _ => false,
+        };
+        let waits = step.seen.is_some() || step.delay_ms > 0 || step.when != When::Settled;
+        let wrong = match mode {
+            Mode::Print | Mode::Json => {
+                !(signal || matches!(deed, Deed::Prompt(_)) && !waits && step.streaming.is_none())
+            }
+            Mode::Terminal => !(plain || signal),
+            Mode::Embedded => !plain,
+            Mode::Rpc => false,
+        };
+        if wrong {
+            faults.push(Fault {
+                near: nth_step(index),
+                what: format!("step {} cannot be made in this mode", index + 1),
+                help: "in `print` and `json` all steps are prompts without waits, or signals; in `terminal` and \
+                       `embedded` they are prompts, aborts, new sessions, reloads and a quit, in `terminal` signals \
+                       too, and no slash commands"
+                    .to_owned(),
+            });
+        }
+    }
+    if case.host.piped.is_some() && !mode.is_one_shot() {
+        faults.push(fault(
+            &["piped"],
+            "something is piped into a Pi that reads its standard input otherwise",
+            "use `piped` with mode `print` or `json`",
+        ));
+    }
+    if !case.host.binds && mode != Mode::Embedded {
+        faults.push(fault(
+            &["binds"],
+            "Pi's own program always binds its extensions",
+            "use `binds` with mode `embedded`",
+        ));
+    }
+}
+
 fn steps(case: &Case, faults: &mut Vec<Fault>) {
     if case.person.is_empty() {
         faults.push(fault(
@@ -90,16 +139,22 @@ fn steps(case: &Case, faults: &mut Vec<Fault>) {
     }
     let mut sessions = 1;
     for (index, step) in case.person.iter().enumerate() {
-        let last = index + 1 == case.person.len();
+        let rest = &case.person[index + 1..];
+        let last = rest.is_empty();
         let wrong = match step.deed() {
             None => Some((
                 "does not do exactly one thing",
                 "set one of `prompt`, `steer`, `follow_up`, `clear_queue`, `abort`, `compact`, `navigate`, \
-                 `new_session`, `reload`, `resume`, `fork` and `quit`",
+                 `new_session`, `reload`, `resume`, `resume_stored`, `fork`, `clone_session`, `bash`, `model`, \
+                 `answer`, `quit` and `signal`",
             )),
             Some(Deed::Quit) if !last => {
                 Some(("leaves, and others follow", "let `quit` be the last step"))
             }
+            Some(Deed::Signal(_)) if rest.iter().any(|step| step.signal.is_none()) => Some((
+                "sends a signal, and others follow",
+                "let nothing but further signals follow a signal",
+            )),
             Some(Deed::Resume(number)) if number == 0 || number > sessions => Some((
                 "resumes a session that was not there yet",
                 "sessions are counted from 1, in the order in which the steps make them",
@@ -122,7 +177,10 @@ fn steps(case: &Case, faults: &mut Vec<Fault>) {
                 "set `streaming` beside `prompt` only",
             )),
             Some(deed) => {
-                sessions += usize::from(matches!(deed, Deed::NewSession | Deed::Fork(_)));
+                sessions += usize::from(matches!(
+                    deed,
+                    Deed::NewSession | Deed::Fork(_) | Deed::Clone
+                ));
                 None
             }
         };
@@ -241,7 +299,11 @@ fn answers(case: &Case, faults: &mut Vec<Fault>) {
 
 fn files(case: &Case, faults: &mut Vec<Fault>) {
     let projects = case.files.keys().chain(case.programs.keys());
-    for path in projects.chain(&case.config.links) {
+    let stored = case
+        .stored
+        .iter()
+        .flat_map(|(name, session)| [name, &session.cwd]);
+    for path in projects.chain(&case.config.links).chain(stored) {
         let plain = !path.is_empty()
             && Path::new(path)
                 .components()

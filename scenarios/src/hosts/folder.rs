@@ -6,10 +6,10 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::case::{Case, OtherExtension};
+use crate::case::{Case, OtherExtension, StoredSession};
 
 /// Stands for the folder in a trace.
 const PLACEHOLDER: &str = "<case>";
@@ -78,6 +78,10 @@ impl CaseFolder {
             if let Some(text) = text {
                 write(&path, &folder.filled(text))?;
             }
+        }
+        for (number, (name, session)) in case.stored.iter().enumerate() {
+            let text = stored_text(&folder.project().join(&session.cwd), number, session);
+            write(&folder.stored().join(format!("{name}.jsonl")), &text)?;
         }
         match gortex {
             Some(program) => symlink(program, folder.gortex())?,
@@ -162,6 +166,11 @@ impl CaseFolder {
         self.root.join("run")
     }
 
+    /// Where sessions from before the play lie.
+    pub fn stored(&self) -> PathBuf {
+        self.agent().join("sessions").join("before")
+    }
+
     /// Where the adapter writes its log.
     pub fn log(&self) -> PathBuf {
         self.scratch().join("gortex-pi.log")
@@ -225,6 +234,24 @@ impl CaseFolder {
 /// Stands for the address of an HTTP server.
 fn server_placeholder(name: &str) -> String {
     format!("<server {name}>")
+}
+
+/// A session's file as Pi writes it (Pi's page on the session format).
+fn stored_text(cwd: &Path, number: usize, session: &StoredSession) -> String {
+    const AT: &str = "2026-01-01T00:00:00.000Z";
+    let id = format!("01900000-0000-7000-8000-{number:012x}");
+    let text = |text: &str| json!([{ "type": "text", "text": text }]);
+    let usage = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+        "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 } });
+    let lines = [
+        json!({ "type": "session", "version": 3, "id": id, "timestamp": AT, "cwd": cwd }),
+        json!({ "type": "message", "id": "00000001", "parentId": null, "timestamp": AT,
+            "message": { "role": "user", "content": text(&session.prompt), "timestamp": 1 } }),
+        json!({ "type": "message", "id": "00000002", "parentId": "00000001", "timestamp": AT,
+            "message": { "role": "assistant", "content": text(&session.answer), "api": "openai-completions",
+                "provider": "bench", "model": "scripted", "usage": usage, "stopReason": "stop", "timestamp": 2 } }),
+    ];
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {

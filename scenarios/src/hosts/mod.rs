@@ -12,11 +12,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::case::Mode;
 use crate::trace::recorder::Recorder;
-use crate::trace::{Header, Lane, Trace, cause};
+use crate::trace::{Header, Lane, Trace, cause, normal};
 
 /// Why a play did not come to its end. What a case expects is not among it: that is the judge's.
 #[derive(Debug, Error)]
@@ -81,6 +82,25 @@ fn finish(
             problem,
             trace: Some(trace),
         })),
+    }
+}
+
+/// Records the history of sessions as their files hold it, where no query of a running host could ask for it.
+fn record_stored(recorder: &Recorder, mode: Mode, sessions: &[Vec<Value>]) {
+    if mode.has_records() {
+        return;
+    }
+    for entries in sessions {
+        // A session stands at the last entry of its file when it is opened.
+        let leaf = entries.last().map_or(&Value::Null, |entry| &entry["id"]);
+        recorder.record(Lane::Host, "history", normal::history(entries, leaf));
+    }
+}
+
+/// Records what Pi printed that is no record.
+fn record_stdout(recorder: &Recorder, text: &str) {
+    if !text.is_empty() {
+        recorder.record(Lane::Person, "stdout", json!({ "text": text }));
     }
 }
 

@@ -1,6 +1,10 @@
-//! Plays the person's part on a host that speaks Pi's RPC, and records what comes back.
+//! Plays the person's part on a host that takes commands as Pi's RPC does, and records what comes back.
+//!
+//! Pi in a terminal takes keys and shows a screen; there a [`Line`] makes the one of the other, and what it answers is no
+//! part of the trace.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -8,9 +12,9 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::PlayProblem;
-use crate::case::person::{Deed, Seen, Step, Streaming};
+use crate::case::person::{Deed, Seen, Signal, Step, Streaming};
 use crate::case::tools::Image;
-use crate::case::{Case, When};
+use crate::case::{Case, Mode, When};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Lane, normal};
 
@@ -24,29 +28,76 @@ pub trait Line: Send {
 
     /// The next record; `None` when the host has closed the line.
     fn next(&mut self) -> BoxFuture<'_, Option<Value>>;
+
+    /// Sends a signal to the host's process.
+    fn signal(&mut self, signal: Signal);
 }
 
-/// Plays all steps of a case, waits until nothing runs, and records the history of each session as it is left.
+/// How the person's part ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// The person is through: the host is to be closed.
+    Done,
+    /// The host ends by itself: it was sent a signal, or it had nothing to start with.
+    Ends,
+}
+
+/// Plays all steps of a case (`stored` is where sessions from before the play lie), waits until nothing runs, and records the history of each session as it is left.
 ///
 /// # Errors
-/// When the host closes the line, or says nothing for so long that it must hang.
+/// When the host closes the line before it was meant to, or says nothing for so long that it must hang.
 pub async fn play(
     case: &Case,
+    stored: &Path,
     line: &mut dyn Line,
     recorder: &Recorder,
-) -> Result<(), PlayProblem> {
-    let mut person = Person {
-        line,
-        recorder,
-        unanswered: BTreeSet::new(),
-        running: false,
-        entries: None,
-        leaf: Value::Null,
-        file: None,
-        sessions: vec![String::new()],
-        current: 0,
-        step: 0,
+) -> Result<Left, PlayProblem> {
+    let played = if case.host.mode.is_one_shot() {
+        watch(case, stored, line, recorder).await
+    } else {
+        command(case, stored, line, recorder).await
     };
+    match played {
+        Err(PlayProblem::Closed) if case.host.may_leave() => Ok(Left::Ends),
+        played => played,
+    }
+}
+
+/// Watches a Pi that got its prompts at the start.
+async fn watch(
+    case: &Case,
+    stored: &Path,
+    line: &mut dyn Line,
+    recorder: &Recorder,
+) -> Result<Left, PlayProblem> {
+    let mut given = json!({ "type": "arguments", "prompts": case.prompts() });
+    if let Some(piped) = &case.host.piped {
+        given["piped"] = json!(piped);
+    }
+    recorder.record(Lane::Person, "send", given);
+    let mut person = Person::new(case.host.mode, stored, line, recorder);
+    for (index, step) in case.person.iter().enumerate() {
+        let Some(Deed::Signal(signal)) = step.deed() else {
+            continue;
+        };
+        person.step = index + 1;
+        if let Some(seen) = &step.seen {
+            person.until_seen(seen).await?;
+        }
+        person.pause(Duration::from_millis(step.delay_ms)).await?;
+        person.signal(signal);
+    }
+    Ok(Left::Ends)
+}
+
+/// Plays the steps as commands.
+async fn command(
+    case: &Case,
+    stored: &Path,
+    line: &mut dyn Line,
+    recorder: &Recorder,
+) -> Result<Left, PlayProblem> {
+    let mut person = Person::new(case.host.mode, stored, line, recorder);
     for (index, step) in case.person.iter().enumerate() {
         person.step = index + 1;
         person.wait(step.when, index).await?;
@@ -59,26 +110,40 @@ pub async fn play(
         };
         let leaves = matches!(
             deed,
-            Deed::Navigate(_) | Deed::NewSession | Deed::Resume(_) | Deed::Fork(_) | Deed::Quit
+            Deed::Navigate(_)
+                | Deed::NewSession
+                | Deed::Resume(_)
+                | Deed::ResumeStored(_)
+                | Deed::Fork(_)
+                | Deed::Clone
+                | Deed::Quit
+                | Deed::Signal(_)
         );
         if leaves && step.when != When::Sent && person.idle() {
             person.look_at_session().await?;
         }
-        if deed == Deed::Quit {
-            recorder.record(Lane::Person, "send", json!({ "type": "quit" }));
-            return Ok(());
+        match deed {
+            Deed::Quit => {
+                recorder.record(Lane::Person, "send", json!({ "type": "quit" }));
+                return Ok(Left::Done);
+            }
+            Deed::Signal(signal) => person.signal(signal),
+            _ => person.act(index + 1, &deed, step).await?,
         }
-        person.act(index + 1, &deed, step).await?;
+    }
+    if case.person.last().is_some_and(|step| step.signal.is_some()) {
+        return Ok(Left::Ends);
     }
     person.step += 1;
     person.until(Person::idle).await?;
-    person.look_at_session().await
+    person.look_at_session().await?;
+    Ok(Left::Done)
 }
 
 /// Records what a host still says while it ends.
-pub async fn listen_to_the_end(line: &mut dyn Line, recorder: &Recorder) {
+pub async fn listen_to_the_end(mode: Mode, line: &mut dyn Line, recorder: &Recorder) {
     while let Some(record) = line.next().await {
-        keep(recorder, &record);
+        keep(mode, recorder, &record);
     }
 }
 
@@ -92,7 +157,7 @@ const FILE: &str = "file";
 const READY: &str = "ready";
 
 /// The command of a recording extension that reloads, since RPC has none.
-const RELOAD: &str = "/bench-reload";
+pub const RELOAD: &str = "/bench-reload";
 
 /// The command of a recording extension that goes to another entry of the session's tree, since RPC has none.
 const NAVIGATE: &str = "/bench-navigate";
@@ -109,6 +174,7 @@ fn id(step: usize) -> String {
 }
 
 struct Person<'a> {
+    mode: Mode,
     line: &'a mut dyn Line,
     recorder: &'a Recorder,
     unanswered: BTreeSet<String>,
@@ -123,11 +189,39 @@ struct Person<'a> {
     sessions: Vec<String>,
     /// Which of them is the current one.
     current: usize,
+    /// Where sessions from before the play lie.
+    stored: &'a Path,
+    /// The id of the question that was asked last.
+    question: Option<Value>,
     /// The step that is being waited for; one more than there are at the end.
     step: usize,
 }
 
-impl Person<'_> {
+impl<'a> Person<'a> {
+    fn new(mode: Mode, stored: &'a Path, line: &'a mut dyn Line, recorder: &'a Recorder) -> Self {
+        Self {
+            mode,
+            line,
+            recorder,
+            unanswered: BTreeSet::new(),
+            running: false,
+            entries: None,
+            leaf: Value::Null,
+            file: None,
+            sessions: vec![String::new()],
+            current: 0,
+            stored,
+            question: None,
+            step: 0,
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        let kept = json!({ "type": "signal", "signal": signal });
+        self.recorder.record(Lane::Person, "send", kept);
+        self.line.signal(signal);
+    }
+
     fn idle(&self) -> bool {
         self.unanswered.is_empty() && !self.running
     }
@@ -164,7 +258,9 @@ impl Person<'_> {
         let (kept, members) = match deed {
             Deed::Prompt(text) => {
                 let mut members = json!({ "type": "prompt", "message": text });
-                if let Some(streaming) = step.streaming {
+                // What the return key does while a run is under way.
+                let typed = (self.mode == Mode::Terminal).then_some(Streaming::Steer);
+                if let Some(streaming) = step.streaming.or(typed) {
                     members["streamingBehavior"] = streaming.as_str().into();
                 }
                 show(&mut members, step);
@@ -221,6 +317,14 @@ impl Person<'_> {
                     json!({ "type": "switch_session", "sessionPath": path }),
                 )
             }
+            Deed::ResumeStored(name) => {
+                self.begin_session();
+                let path = self.stored.join(format!("{name}.jsonl"));
+                (
+                    json!({ "type": "switch_session", "stored": name }),
+                    json!({ "type": "switch_session", "sessionPath": path }),
+                )
+            }
             Deed::Fork(prompt) => {
                 let entry = self.prompt_entry(*prompt);
                 self.begin_session();
@@ -229,7 +333,21 @@ impl Person<'_> {
                     json!({ "type": "fork", "entryId": entry }),
                 )
             }
-            Deed::Abort | Deed::Quit => {
+            Deed::Clone => {
+                self.begin_session();
+                let members = json!({ "type": "clone" });
+                (members.clone(), members)
+            }
+            Deed::Bash(command) => {
+                let members = json!({ "type": "bash", "command": command });
+                (members.clone(), members)
+            }
+            Deed::Model(model) => {
+                let members = json!({ "type": "set_model", "provider": "bench", "modelId": model });
+                (members.clone(), members)
+            }
+            Deed::Answer(answer) => return self.answer(answer).await,
+            Deed::Abort | Deed::Quit | Deed::Signal(_) => {
                 let members = json!({ "type": "abort" });
                 (members.clone(), members)
             }
@@ -243,6 +361,19 @@ impl Person<'_> {
         };
         self.recorder.record(Lane::Person, "send", with_id(kept));
         self.send(with_id(members)).await
+    }
+
+    /// Answers the question that was asked last. Pi answers nothing to that.
+    async fn answer(&mut self, answer: &Value) -> Result<(), PlayProblem> {
+        let mut kept = json!({ "type": "extension_ui_response" });
+        match answer {
+            Value::Bool(confirmed) => kept["confirmed"] = json!(confirmed),
+            Value::String(value) => kept["value"] = json!(value),
+            _ => kept["cancelled"] = json!(true),
+        }
+        self.recorder.record(Lane::Person, "send", kept.clone());
+        kept["id"] = self.question.take().unwrap_or_default();
+        self.line.send(kept).await
     }
 
     fn begin_session(&mut self) {
@@ -261,6 +392,9 @@ impl Person<'_> {
 
     /// Records the history of the current session and notes its file.
     async fn look_at_session(&mut self) -> Result<(), PlayProblem> {
+        if !self.mode.has_records() {
+            return Ok(()); // its file is looked at in the end
+        }
         (self.entries, self.file) = (None, None);
         self.send(json!({ "id": FILE, "type": "get_state" }))
             .await?;
@@ -347,16 +481,31 @@ impl Person<'_> {
                 }
                 self.running |= record["data"]["disposition"] == "started";
             }
+            Some("extension_ui_request") if asks(record) => {
+                self.question = Some(record["id"].clone());
+            }
             // Runs that no prompt started begin without a response.
             Some("agent_start") => self.running = true,
             Some("agent_settled") => self.running = false,
             _ => {}
         }
-        keep(self.recorder, record);
+        keep(self.mode, self.recorder, record);
     }
 }
 
-fn keep(recorder: &Recorder, record: &Value) {
+/// Whether a request of an extension is a question, and no notice.
+fn asks(record: &Value) -> bool {
+    matches!(
+        record["method"].as_str(),
+        Some("select" | "confirm" | "input" | "editor")
+    )
+}
+
+fn keep(mode: Mode, recorder: &Recorder, record: &Value) {
+    // What stands in for Pi's screen says how far Pi is, and nothing that both hosts could be compared by.
+    if mode == Mode::Terminal {
+        return;
+    }
     if let Some((lane, event, payload)) = normal::rpc_record(record) {
         recorder.record(lane, &event, payload);
     }

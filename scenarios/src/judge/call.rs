@@ -202,7 +202,7 @@ fn decision(answer: &Value) -> Decision {
 /// Whether the person left while something may have been under way: then nothing more is heard of it (pi-host.md 4.9).
 pub fn person_left(trace: &Trace) -> bool {
     let mut sent = trace.named(Lane::Person, "send");
-    sent.any(|event| event.payload["type"] == "quit")
+    sent.any(|event| event.payload["type"] == "quit" || event.payload["type"] == "signal")
 }
 
 /// The id of the call that an event is about.

@@ -50,12 +50,12 @@ pub fn judge(case: &Case, trace: &Trace) -> Vec<Failure> {
     let checks = [
         handlers::none_failed(case, trace),
         calls::one_result_each(trace),
-        told::each_report_once(trace),
+        told::each_report_once(case, trace),
         held::only_the_first_turn(trace),
         handlers::stopped_only_by_a_decision(case, trace),
         diffs::every_diff_is_true(trace),
         texts::are_the_tools_own(case, trace),
-        ends::nothing_lives(trace),
+        ends::nothing_lives(case, trace),
         ends::nothing_was_written(case, trace),
         script::was_followed(case, trace),
     ];

@@ -77,10 +77,38 @@ pub fn rpc_record(record: &Value) -> Option<(Lane, String, Value)> {
     }
 }
 
-/// An event as a recording extension saw it.
+/// What a recording extension saw of an event. A session's file is named after its moment, of which no two plays have the
+/// same; its id stays, so that it can be told which session is meant. One from before the play has a name.
 pub fn extension_event(payload: &Value) -> Value {
-    varying::call_event(payload)
+    let mut kept = payload.clone();
+    // What a model can do and costs is Pi's own list.
+    for name in ["model", "previousModel"] {
+        if let Some(model) = kept.get_mut(name) {
+            *model = model["id"].clone();
+        }
+    }
+    for name in ["previousSessionFile", "targetSessionFile"] {
+        let Some(file) = kept.get_mut(name) else {
+            continue;
+        };
+        let path = file.as_str().unwrap_or_default();
+        let id = path.strip_suffix(".jsonl").and_then(|path| {
+            let from = path.len().checked_sub(ID_LENGTH)?;
+            path.get(from..)
+        });
+        let is_id = |id: &&str| {
+            id.bytes()
+                .all(|sign| sign == b'-' || sign.is_ascii_hexdigit())
+        };
+        if let Some(id) = id.filter(is_id) {
+            *file = json!(format!("<session {id}>"));
+        }
+    }
+    varying::call_event(&kept)
 }
+
+/// The length of a session's id, a UUID.
+const ID_LENGTH: usize = 36;
 
 /// A command's response: whether it was taken, and how. The data of a query is the reader's, not the trace's.
 fn response(record: &Value) -> Value {
@@ -96,6 +124,8 @@ fn response(record: &Value) -> Value {
                     | "new_session"
                     | "switch_session"
                     | "fork"
+                    | "clone"
+                    | "bash"
             )
         )
     }) {

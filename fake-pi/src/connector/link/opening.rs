@@ -98,7 +98,7 @@ impl Link {
         let manager = self.manager.upgrade().ok_or("MCP connection closed")?;
         let options = &manager.host.options;
         let surroundings = Surroundings {
-            cwd: options.cwd.clone(),
+            cwd: manager.cwd(),
             home: options.home.clone(),
             variables: options.variables.clone(),
         };
@@ -106,14 +106,16 @@ impl Link {
             let launcher = options.servers.as_ref();
             let headers = environment::headers(&self.config, &surroundings, launcher).await?;
             let session = HttpSession::new(options.http.clone(), url, &headers)?;
-            manager.host.server_up(&self.config.name);
+            manager.host.server_up(&self.config.name, None);
             return Ok((None, Peer::Http(session)));
         }
         let launch =
             environment::prepare(&self.config, &surroundings, options.servers.as_ref()).await?;
         let launch = launch.ok_or("MCP connection closed")?;
         let started = options.servers.launch(launch).await?;
-        manager.host.server_up(&self.config.name);
+        manager
+            .host
+            .server_up(&self.config.name, Some(started.control.clone()));
         let process = Process {
             control: started.control,
             stderr: started.stderr,
@@ -122,12 +124,13 @@ impl Link {
     }
 
     fn client_options(&self) -> ClientOptions {
-        let options = self.manager.upgrade().map(|manager| manager.host.clone());
-        let (cwd, version, temp_dir) = options.map_or_else(Default::default, |host| {
+        let manager = self.manager.upgrade();
+        let (cwd, version, temp_dir) = manager.map_or_else(Default::default, |manager| {
+            let options = &manager.host.options;
             (
-                host.options.cwd.clone(),
-                host.options.version.to_string(),
-                host.options.temp_dir.clone(),
+                manager.cwd(),
+                options.version.to_string(),
+                options.temp_dir.clone(),
             )
         });
         ClientOptions {

@@ -44,13 +44,13 @@ impl Endpoint {
         Ok(Self { port, task })
     }
 
-    /// The text of Pi's `models.json` that names this endpoint as provider `bench` with the model `scripted`.
+    /// The text of Pi's `models.json` that names this endpoint as provider `bench` with the models `scripted` and `other`.
     pub fn models_json(&self) -> String {
         json!({ "providers": { "bench": {
             "baseUrl": format!("http://127.0.0.1:{}/v1", self.port),
             "apiKey": "none",
             "api": "openai-completions",
-            "models": [{ "id": "scripted" }],
+            "models": [{ "id": "scripted" }, { "id": "other" }],
         } } })
         .to_string()
     }

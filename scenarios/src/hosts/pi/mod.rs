@@ -1,30 +1,37 @@
 //! The real Pi as a host: driven from outside, unmodified.
 //!
-//! Pi runs in RPC mode in a folder of the case's own, with the real addon, the `fake-gortex` binary as `gortex`, the
+//! Pi runs in the case's mode in a folder of its own, with the real addon, the `fake-gortex` binary as `gortex`, the
 //! scripted model behind a loopback endpoint, and recording extensions around ours.
 
+mod command;
 pub mod endpoint;
+mod files;
 mod network;
+mod pipes;
 mod process;
 mod tail;
+mod terminal;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use fake_pi::Version;
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
+use self::command::command;
 use self::endpoint::Endpoint;
+use self::files::RunFiles;
 use self::network::Ports;
-use self::process::Process;
+use self::pipes::{Output, Pipes};
+use self::process::End;
 use self::tail::Tail;
+use self::terminal::Terminal;
 use super::folder::CaseFolder;
 use super::http::HttpServers;
 use super::model::ScriptedModel;
+use super::person::{Left, listen_to_the_end};
 use super::{PlayProblem, Unfinished, person};
-use crate::case::host::Place;
-use crate::case::{Case, Connector};
+use crate::case::{Case, Connector, Mode};
 use crate::setup::RealPi;
 use crate::trace::recorder::Recorder;
 use crate::trace::{Header, Lane, Trace, normal};
@@ -62,30 +69,39 @@ async fn run(
 ) -> Result<(), PlayProblem> {
     let endpoint = Endpoint::open(ScriptedModel::new(case.model.clone(), recorder.clone())).await?;
     fs::write(folder.agent().join("models.json"), endpoint.models_json())?;
-    if case.host.connector == Connector::Absent && without_option(pi) {
+    if case.host.connector == Connector::Absent && command::lacks_no_mcp(pi) {
         let settings = json!({ "extensions": ["-builtin:mcp"] });
         fs::write(folder.agent().join("settings.json"), settings.to_string())?;
     }
     let files = RunFiles::write(case, folder)?;
     let journal = follow_journal(files.journal.clone(), recorder.clone());
-    let events = follow_events(files.events.clone(), recorder.clone());
-
-    let mut process = Process::start(command(case, pi, folder, &files), &folder.project())?;
-    if let Err(problem) = person::play(case, &mut process, recorder).await {
-        let stderr = process.stderr();
-        drop(process);
-        journal.finish().await;
-        events.finish().await;
-        return Err(match problem {
-            PlayProblem::Closed if !stderr.is_empty() => PlayProblem::NotStarted(stderr),
-            other => other,
-        });
-    }
-    process.close();
-    person::listen_to_the_end(&mut process, recorder).await;
-    let end = process.end().await?;
+    let (seen, sees) = unbounded_channel();
+    let events = follow_events(files.events.clone(), recorder.clone(), seen);
+    let started = command(case, pi, folder, &files);
+    let mark = folder.project();
+    let ended = match case.host.mode {
+        Mode::Terminal => {
+            let terminal = Terminal::start(started, &mark, sees)?;
+            through_keys(case, folder, terminal, recorder).await
+        }
+        Mode::Print => {
+            let pipes = Pipes::start(started, &mark, Output::Text)?;
+            through_pipes(case, folder, pipes, recorder).await
+        }
+        Mode::Rpc | Mode::Json | Mode::Embedded => {
+            let pipes = Pipes::start(started, &mark, Output::Records)?;
+            through_pipes(case, folder, pipes, recorder).await
+        }
+    };
     journal.finish().await;
     events.finish().await;
+    let (end, printed) = ended?;
+    super::record_stdout(recorder, &printed);
+    super::record_stored(
+        recorder,
+        case.host.mode,
+        &files::stored_sessions(&folder.agent()),
+    );
     super::record_log(recorder, &folder.log());
     recorder.record(
         Lane::Disk,
@@ -100,117 +116,48 @@ async fn run(
     Ok(())
 }
 
-/// The runner's own files of one play.
-struct RunFiles {
-    script: PathBuf,
-    journal: PathBuf,
-    events: PathBuf,
-    extensions: Vec<PathBuf>,
-    last: PathBuf,
-    after: Vec<PathBuf>,
+/// Plays a case on a child at the end of pipes.
+async fn through_pipes(
+    case: &Case,
+    folder: &CaseFolder,
+    mut pipes: Pipes,
+    recorder: &Recorder,
+) -> Result<(End, String), PlayProblem> {
+    if case.host.mode.is_one_shot() {
+        pipes
+            .give(case.host.piped.as_deref().unwrap_or_default())
+            .await?;
+    }
+    match person::play(case, &folder.stored(), &mut pipes, recorder).await {
+        Ok(Left::Done) => pipes.close(),
+        Ok(Left::Ends) => {}
+        Err(problem) => return Err(told(problem, pipes.stderr())),
+    }
+    listen_to_the_end(case.host.mode, &mut pipes, recorder).await;
+    pipes.end().await
 }
 
-impl RunFiles {
-    fn write(case: &Case, folder: &CaseFolder) -> Result<Self, PlayProblem> {
-        let run = folder.scratch();
-        let events = run.join("events.jsonl");
-        let script = run.join("script.json");
-        fs::write(
-            &script,
-            json!({ "daemon": case.daemon, "hook": case.hook, "servers": case.servers })
-                .to_string(),
-        )?;
-        let recorder = |by: &str| {
-            entry(
-                &run,
-                &format!("record-{by}"),
-                "record.ts",
-                &format!("record({}, {})", json!(by), json!(events)),
-            )
-        };
-        let mut extensions = vec![recorder("first")?];
-        let mut after = Vec::new();
-        for other in &case.host.extensions {
-            let call = format!("scripted({})", json!(folder.filled_in(other)));
-            let path = entry(&run, &other.name, "scripted.ts", &call)?;
-            match other.place {
-                Place::Before => extensions.push(path),
-                Place::After => after.push(path),
-            }
-        }
-        let last = recorder("last")?;
-        Ok(Self {
-            script,
-            journal: run.join("journal.jsonl"),
-            events,
-            extensions,
-            last,
-            after,
-        })
+/// Plays a case in a terminal.
+async fn through_keys(
+    case: &Case,
+    folder: &CaseFolder,
+    mut terminal: Terminal,
+    recorder: &Recorder,
+) -> Result<(End, String), PlayProblem> {
+    match person::play(case, &folder.stored(), &mut terminal, recorder).await {
+        Ok(Left::Done) => terminal.close(),
+        Ok(Left::Ends) => {}
+        Err(problem) => return Err(told(problem, terminal.stderr())),
     }
+    Ok((terminal.end().await?, String::new()))
 }
 
-/// Writes the file that Pi loads: it calls a function of ours with values written as JSON, which is JavaScript too.
-fn entry(run: &Path, name: &str, library: &str, call: &str) -> Result<PathBuf, PlayProblem> {
-    let function = call.split('(').next().unwrap_or_default();
-    let library = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("real-pi")
-        .join(library);
-    let path = run.join(format!("{name}.ts"));
-    fs::write(
-        &path,
-        format!(
-            "import {{ {function} }} from {};\nexport default {call};\n",
-            json!(library)
-        ),
-    )?;
-    Ok(path)
-}
-
-/// Whether this Pi has no `--no-mcp` (pi-host.md 14); its settings say the same there.
-fn without_option(pi: &RealPi) -> bool {
-    pi.version == Version::V1_0_3.as_str()
-}
-
-fn command(case: &Case, pi: &RealPi, folder: &CaseFolder, files: &RunFiles) -> Command {
-    let mut command = Command::new(&pi.node);
-    command.arg(&pi.cli).args([
-        "--mode",
-        "rpc",
-        "--provider",
-        "bench",
-        "--model",
-        "scripted",
-    ]);
-    if case.host.connector == Connector::Absent && !without_option(pi) {
-        command.arg("--no-mcp");
+/// A Pi that ended too early says why on standard error.
+fn told(problem: PlayProblem, stderr: String) -> PlayProblem {
+    match problem {
+        PlayProblem::Closed if !stderr.is_empty() => PlayProblem::NotStarted(stderr),
+        other => other,
     }
-    if case.host.trusted {
-        command.arg("--approve");
-    }
-    let ours = std::iter::once(&pi.package);
-    for extension in files
-        .extensions
-        .iter()
-        .chain(ours)
-        .chain(&files.after)
-        .chain([&files.last])
-    {
-        command.arg("-e").arg(extension);
-    }
-    command
-        .current_dir(folder.project())
-        .env_clear()
-        .env("HOME", folder.home())
-        .env("TMPDIR", folder.scratch())
-        .env("LANG", "C.UTF-8")
-        .env("PI_CODING_AGENT_DIR", folder.agent())
-        .env("PI_OFFLINE", "1")
-        .env("GORTEX_PI_LOG", folder.log())
-        .env("FAKE_GORTEX_SCRIPT", &files.script)
-        .env("FAKE_GORTEX_JOURNAL", &files.journal)
-        .envs(folder.variables(case));
-    command
 }
 
 fn follow_journal(path: PathBuf, recorder: Recorder) -> Tail {
@@ -221,19 +168,26 @@ fn follow_journal(path: PathBuf, recorder: Recorder) -> Tail {
     })
 }
 
-fn follow_events(path: PathBuf, recorder: Recorder) -> Tail {
+/// Follows what the recorders see; `seen` is told too, for who has nothing else to go by.
+fn follow_events(path: PathBuf, recorder: Recorder, seen: UnboundedSender<Value>) -> Tail {
     Tail::follow(path, move |value| {
-        let lane = if value["lane"] == "disk" {
-            Lane::Disk
-        } else {
-            Lane::Extension
-        };
-        let event = value["event"].as_str().unwrap_or_default().to_owned();
-        let payload = match lane {
-            Lane::Extension => normal::extension_event(&value["payload"]),
-            _ => value["payload"].clone(),
-        };
-        recorder.record(lane, &event, payload);
+        let event = value["event"].as_str().unwrap_or_default();
+        let payload = value.get("payload").cloned().unwrap_or_default();
+        match value["lane"].as_str() {
+            Some("host") => {
+                let mut record = json!({ "type": event });
+                for (name, member) in payload.as_object().into_iter().flatten() {
+                    record[name] = member.clone();
+                }
+                if let Some((lane, event, payload)) = normal::rpc_record(&record) {
+                    recorder.record(lane, &event, payload);
+                }
+            }
+            Some("disk") => recorder.record(Lane::Disk, event, payload),
+            _ => recorder.record(Lane::Extension, event, normal::extension_event(&payload)),
+        }
+        // Only a terminal listens.
+        let _ = seen.send(value);
     })
 }
 

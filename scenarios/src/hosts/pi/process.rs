@@ -1,21 +1,19 @@
-//! The real Pi as a child that speaks RPC.
+//! The real Pi, or a program around it, as a child: its standard error, its end, and what it leaves behind.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::case::person;
 use crate::hosts::PlayProblem;
-use crate::hosts::person::Line;
 
 /// How long Pi may take to end once its input closed. Stopping a server that does not want to end takes it 2.5 s.
 const END_WITHIN: Duration = Duration::from_secs(20);
@@ -23,20 +21,13 @@ const END_WITHIN: Duration = Duration::from_secs(20);
 /// The most of standard error that is kept, in bytes.
 const STDERR_KEPT: usize = 64 * 1024;
 
-/// The most that is kept of a line that is no record, in bytes.
-const STRAY_KEPT: usize = 1024;
-
-/// The longest record, in bytes.
-const LONGEST_RECORD: u64 = 64 * 1024 * 1024;
-
 /// The variable by which the processes of a play are known, whoever started them.
 const MARK: &str = "PI_BENCH_CASE";
 
 /// A running Pi. Dropping it kills its whole process group.
 pub struct Process {
-    child: Child,
-    input: Option<ChildStdin>,
-    records: UnboundedReceiver<Value>,
+    /// The child; its standard input and output are for whoever started it to take.
+    pub child: Child,
     errors: Arc<Mutex<Vec<u8>>>,
     reads_errors: JoinHandle<()>,
     mark: String,
@@ -45,7 +36,7 @@ pub struct Process {
 /// How Pi ended.
 #[derive(Debug)]
 pub struct End {
-    /// Its exit code; `None` when a signal ended it.
+    /// Its exit code, or the negative number of the signal that killed it.
     pub exit: Option<i32>,
     /// What it wrote to standard error.
     pub stderr: String,
@@ -54,7 +45,7 @@ pub struct End {
 }
 
 impl Process {
-    /// Starts Pi: `command` holds program, arguments and environment.
+    /// Starts Pi: `command` holds program, arguments, environment, and where standard input and output lead.
     ///
     /// # Errors
     /// When it cannot be spawned.
@@ -62,16 +53,12 @@ impl Process {
         let mark = mark.display().to_string();
         command
             .env(MARK, &mark)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
         let started = |error: std::io::Error| PlayProblem::NotStarted(error.to_string());
         let mut child = command.spawn().map_err(started)?;
-        let (Some(input), Some(output), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
+        let Some(stderr) = child.stderr.take() else {
             return Err(PlayProblem::NotStarted("its pipes are missing".into()));
         };
         let errors: Arc<Mutex<Vec<u8>>> = Arc::default();
@@ -86,21 +73,31 @@ impl Process {
                 kept.extend_from_slice(&chunk[..read.min(room)]);
             }
         });
-        let (sender, records) = mpsc::unbounded_channel();
-        tokio::spawn(read_records(output, sender));
         Ok(Self {
             child,
-            input: Some(input),
-            records,
             errors,
             reads_errors,
             mark,
         })
     }
 
-    /// Closes Pi's input, as a person who leaves does.
-    pub fn close(&mut self) {
-        self.input = None;
+    /// Sends a signal to Pi itself, not to what it started.
+    pub fn signal(&self, signal: person::Signal) {
+        let signal = match signal {
+            person::Signal::Term => Signal::TERM,
+            person::Signal::Hup => Signal::HUP,
+            person::Signal::Int => Signal::INT,
+        };
+        if let Some(id) = self.id() {
+            // One that has ended hears none.
+            let _ = rustix::process::kill_process(id, signal);
+        }
+    }
+
+    fn id(&self) -> Option<Pid> {
+        self.child
+            .id()
+            .and_then(|id| Pid::from_raw(id.cast_signed()))
     }
 
     /// Waits until Pi has ended, and looks at what it left.
@@ -108,7 +105,6 @@ impl Process {
     /// # Errors
     /// When it does not end in time; it is killed then.
     pub async fn end(mut self) -> Result<End, PlayProblem> {
-        self.close();
         let status: ExitStatus = match timeout(END_WITHIN, self.child.wait()).await {
             Ok(status) => status?,
             Err(_) => {
@@ -120,7 +116,9 @@ impl Process {
         // A grandchild that holds standard error would keep this open: it is a leftover, and looked for by its mark.
         let _ = timeout(Duration::from_secs(1), &mut self.reads_errors).await;
         Ok(End {
-            exit: status.code(),
+            exit: status
+                .code()
+                .or_else(|| status.signal().map(|signal| -signal)),
             stderr: self.stderr(),
             leftovers: self.leftovers().await,
         })
@@ -153,11 +151,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(id) = self
-            .child
-            .id()
-            .and_then(|id| Pid::from_raw(id.cast_signed()))
-        {
+        if let Some(id) = self.id() {
             // No group, no harm: it ended by itself.
             let _ = kill_process_group(id, Signal::KILL);
             for (id, _) in marked(&self.mark) {
@@ -186,46 +180,4 @@ fn marked(mark: &str) -> Vec<(i32, String)> {
             found.then(|| (id, name.trim().to_owned()))
         })
         .collect()
-}
-
-impl Line for Process {
-    fn send(&mut self, command: Value) -> BoxFuture<'_, Result<(), PlayProblem>> {
-        Box::pin(async move {
-            let input = self.input.as_mut().ok_or(PlayProblem::Closed)?;
-            input
-                .write_all(format!("{command}\n").as_bytes())
-                .await
-                .map_err(|_| PlayProblem::Closed)
-        })
-    }
-
-    fn next(&mut self) -> BoxFuture<'_, Option<Value>> {
-        Box::pin(self.records.recv())
-    }
-}
-
-/// Hands over each line that is JSON. A task of its own, since a line that is half read must survive a caller who stops
-/// waiting.
-async fn read_records(output: ChildStdout, records: UnboundedSender<Value>) {
-    let mut output = BufReader::new(output);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match (&mut output)
-            .take(LONGEST_RECORD)
-            .read_until(b'\n', &mut line)
-            .await
-        {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
-        }
-        // Standard output belongs to the protocol; what is no record is kept as what it is, and judged.
-        let record = super::value(&line).unwrap_or_else(|| {
-            let text = String::from_utf8_lossy(&line[..line.len().min(STRAY_KEPT)]);
-            json!({ "type": "stray", "text": text })
-        });
-        if records.send(record).is_err() {
-            return;
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 mod gortex;
 mod network;
-mod others;
 mod ours;
+mod recording;
 mod scripted;
 
 use std::sync::Arc;
@@ -18,17 +18,18 @@ use serde_json::{Value, json};
 
 use self::gortex::Installation;
 use self::network::Network;
-use self::others::{By, Recording};
 use self::ours::Ours;
+use self::recording::{By, Recording};
 use self::scripted::Scripted;
 use super::folder::CaseFolder;
 use super::http::HttpServers;
 use super::model::ScriptedModel;
-use super::person::Line;
+use super::person::{Left, Line};
 use super::script::CaseScripts;
 use super::{PlayProblem, Unfinished, person};
 use crate::case::host::{Place, Queueing};
-use crate::case::{Case, Connector};
+use crate::case::person::Signal;
+use crate::case::{Case, Connector, Mode};
 use crate::trace::recorder::Recorder;
 use crate::trace::{Header, Lane, Trace};
 
@@ -85,9 +86,13 @@ async fn run(
     let mut host = Connection(Host::start(options(
         case, folder, recorder, &writes, played_as,
     )));
-    person::play(case, &mut host, recorder).await?;
-    let end = host.0.close().await;
-    person::listen_to_the_end(&mut host, recorder).await;
+    let end = match person::play(case, &folder.stored(), &mut host, recorder).await? {
+        Left::Done => host.0.close().await,
+        Left::Ends => host.0.end().await,
+    };
+    person::listen_to_the_end(case.host.mode, &mut host, recorder).await;
+    super::record_stdout(recorder, &end.stdout);
+    super::record_stored(recorder, case.host.mode, &host.0.stored_sessions());
     let mut leftovers = end.leftover_tasks;
     leftovers.extend(end.leftover_servers);
     if end.hung {
@@ -141,6 +146,7 @@ fn options(
             by,
             folder: folder.scratch(),
             recorder: recorder.clone(),
+            silent: !case.host.mode.prints_events(),
         })
     };
     let mut extensions: Vec<Arc<dyn Extension>> = vec![recording(By::First)];
@@ -151,10 +157,8 @@ fn options(
             .iter()
             .filter(move |other| other.place == place);
         placed.map(|script| {
-            Arc::new(Scripted {
-                folder: folder.scratch(),
-                script: folder.filled_in(script),
-            }) as Arc<dyn Extension>
+            Arc::new(Scripted::new(folder.scratch(), folder.filled_in(script)))
+                as Arc<dyn Extension>
         })
     };
     extensions.extend(others(Place::Before));
@@ -165,14 +169,28 @@ fn options(
         case.model.clone(),
         recorder.clone(),
     )));
+    let mode = case.host.mode;
     let mut options = HostOptions::new(folder.project(), model, Arc::new(gortex));
     let servers = HttpServers::new(case, &folder.project(), recorder);
     options.http = Arc::new(Network(servers));
+    options.mode = match mode {
+        Mode::Rpc => fake_pi::Mode::Rpc,
+        Mode::Print => fake_pi::Mode::Print,
+        Mode::Json => fake_pi::Mode::Json,
+        Mode::Terminal => fake_pi::Mode::Terminal,
+        Mode::Embedded => fake_pi::Mode::Embedded {
+            binds: case.host.binds,
+        },
+    };
+    if mode.is_one_shot() {
+        options.prompts = prompts(case);
+    }
     options.agent_dir = folder.agent();
     options.home = folder.home();
     options.temp_dir = folder.scratch();
     options.extensions = extensions;
     options.model_id = "scripted".into();
+    options.other_models = vec!["other".into()];
     options.provider = "bench".into();
     options.further_tools.clone_from(&case.host.tools);
     options.scripts = Arc::new(CaseScripts::of(&case.model));
@@ -218,6 +236,18 @@ fn settings(set: &crate::case::host::Settings) -> fake_pi::Settings {
     }
 }
 
+/// What Pi makes of its arguments: what was piped in is the beginning of the first.
+fn prompts(case: &Case) -> Vec<String> {
+    let mut prompts: Vec<String> = case.prompts().into_iter().map(str::to_owned).collect();
+    let piped = case.host.piped.as_deref().unwrap_or_default().trim();
+    match prompts.first_mut() {
+        Some(first) => first.insert_str(0, piped),
+        None if !piped.is_empty() => prompts.push(piped.to_owned()),
+        None => {}
+    }
+    prompts
+}
+
 fn environment(case: &Case, folder: &CaseFolder) -> Environment {
     let fixed = [
         ("HOME", folder.home().display().to_string()),
@@ -253,5 +283,13 @@ impl Line for Connection {
 
     fn next(&mut self) -> BoxFuture<'_, Option<Value>> {
         Box::pin(self.0.records.recv())
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        self.0.signal(match signal {
+            Signal::Term => fake_pi::Signal::Terminate,
+            Signal::Hup => fake_pi::Signal::HangUp,
+            Signal::Int => fake_pi::Signal::Interrupt,
+        });
     }
 }

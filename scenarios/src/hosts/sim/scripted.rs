@@ -1,8 +1,8 @@
-//! The scripted extensions on the simulated Pi, the twins of `real-pi/scripted.ts`.
+//! The extensions that a case scripts, on the simulated Pi: the twin of `real-pi/scripted.ts`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fake_pi::tool::{Execution, Exposure, Tool, ToolDefinition, ToolError, ToolOutput, ToolRun};
@@ -10,16 +10,38 @@ use fake_pi::{Command, CommandHandler, Ctx, Delivery, Event, Extension, Handler,
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::others::file;
+use super::recording::file;
 use crate::case::OtherExtension;
-use crate::case::host::{Deeds, DeliverAs, Image, OtherTool};
+use crate::case::host::{
+    self, Deeds, DeliverAs, Image, OldHandle, OtherTool, Question, QuestionKind,
+};
 
 /// An extension that a case scripts.
 pub struct Scripted {
-    /// The folder that its file would lie in.
-    pub folder: PathBuf,
-    /// What it does.
-    pub script: OtherExtension,
+    folder: PathBuf,
+    script: OtherExtension,
+    /// The handles of its last instance.
+    last: Mutex<Handles>,
+}
+
+/// What an instance holds.
+type Handles = Option<Arc<Held>>;
+
+struct Held {
+    pi: Pi,
+    /// The context of its last handler.
+    ctx: Mutex<Option<Ctx>>,
+}
+
+impl Scripted {
+    /// The extension of this script, whose file would lie in `folder`.
+    pub fn new(folder: PathBuf, script: OtherExtension) -> Self {
+        Self {
+            folder,
+            script,
+            last: Mutex::default(),
+        }
+    }
 }
 
 impl Extension for Scripted {
@@ -28,66 +50,176 @@ impl Extension for Scripted {
     }
 
     fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
-        Box::pin(std::future::ready(act(&pi, &self.script)))
+        let held = Arc::new(Held {
+            pi,
+            ctx: Mutex::default(),
+        });
+        let before = self
+            .last
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(held.clone());
+        let instance = Instance {
+            script: Arc::new(self.script.clone()),
+            held,
+            before,
+        };
+        Box::pin(async move {
+            if instance.script.delay_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(instance.script.delay_ms)).await;
+            }
+            instance.register()?;
+            instance
+                .script
+                .fails
+                .clone()
+                .map_or(Ok(()), |message| Err(Thrown::error(message)))
+        })
     }
 }
 
-fn act(pi: &Pi, script: &OtherExtension) -> Result<(), Thrown> {
-    for (name, config) in &script.registers {
-        pi.register_mcp_server(&json!(name), config)?;
+/// One run of the factory.
+#[derive(Clone)]
+struct Instance {
+    script: Arc<OtherExtension>,
+    held: Arc<Held>,
+    before: Handles,
+}
+
+impl Instance {
+    fn register(&self) -> Result<(), Thrown> {
+        let pi = &self.held.pi;
+        for (name, config) in &self.script.registers {
+            pi.register_mcp_server(&json!(name), config)?;
+        }
+        for tool in &self.script.tools {
+            pi.register_tool(Arc::new(ScriptedTool {
+                tool: tool.clone(),
+                source: pi.path().to_owned(),
+            }))?;
+        }
+        for command in &self.script.commands {
+            let (does, instance) = (command.does.clone(), self.clone());
+            let handler: CommandHandler = Arc::new(move |_, ctx| {
+                let (does, instance) = (does.clone(), instance.clone());
+                Box::pin(async move { instance.perform(&does, &ctx).await })
+            });
+            let description = None;
+            pi.register_command(
+                &command.name,
+                Command {
+                    description,
+                    handler,
+                },
+            )?;
+        }
+        for handler in &self.script.on {
+            let (script, instance) = (handler.clone(), self.clone());
+            let done = Arc::new(AtomicUsize::new(0));
+            let act: Handler = Arc::new(move |event, ctx| {
+                let (script, instance) = (script.clone(), instance.clone());
+                let done = done.clone();
+                Box::pin(async move { instance.handle(script, &done, &event, &ctx).await })
+            });
+            pi.on(&handler.event, act)?;
+        }
+        Ok(())
     }
-    for tool in &script.tools {
-        pi.register_tool(Arc::new(ScriptedTool {
-            tool: tool.clone(),
-            source: pi.path().to_owned(),
-        }))?;
+
+    async fn handle(
+        &self,
+        script: host::Handler,
+        done: &AtomicUsize,
+        event: &Event,
+        ctx: &Ctx,
+    ) -> Result<Value, Thrown> {
+        let held = &self.held;
+        *held.ctx.lock().unwrap_or_else(PoisonError::into_inner) = Some(ctx.clone());
+        let meant = |(name, value): (&String, &Value)| event.get(name).as_ref() == Some(value);
+        if !script.when.iter().all(meant) {
+            return Ok(Value::Null);
+        }
+        if script
+            .times
+            .is_some_and(|times| done.fetch_add(1, Ordering::Relaxed) >= times)
+        {
+            return Ok(Value::Null);
+        }
+        if script.delay_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(script.delay_ms)).await;
+        }
+        if script.hangs {
+            std::future::pending::<()>().await;
+        }
+        for (path, value) in &script.sets {
+            set(event, path, value);
+        }
+        self.perform(&script.does, ctx).await?;
+        match script.throws {
+            Some(message) => Err(Thrown::error(message)),
+            None => Ok(filled(&script.returns.unwrap_or_default(), event)),
+        }
     }
-    for command in &script.commands {
-        let (does, handle) = (command.does.clone(), pi.clone());
-        let handler: CommandHandler =
-            Arc::new(move |_, ctx| Box::pin(std::future::ready(perform(&handle, &ctx, &does))));
-        let description = None;
-        pi.register_command(
-            &command.name,
-            Command {
-                description,
-                handler,
-            },
-        )?;
+
+    async fn perform(&self, deeds: &Deeds, ctx: &Ctx) -> Result<(), Thrown> {
+        let pi = &self.held.pi;
+        for (name, config) in &deeds.registers {
+            pi.register_mcp_server(&json!(name), config)?;
+        }
+        for entry in &deeds.appends {
+            pi.append_entry(&entry.custom_type, entry.data.clone())?;
+        }
+        for message in &deeds.sends {
+            let sent = json!({ "customType": message.custom_type, "content": message.content, "display": message.display });
+            let deliver_as = message.deliver_as.map(delivery);
+            pi.send_message(&sent, deliver_as, message.trigger_turn)?;
+        }
+        for said in &deeds.says {
+            pi.send_user_message(&said.text, said.deliver_as.map(delivery))?;
+        }
+        if deeds.aborts {
+            ctx.abort()?;
+        }
+        for question in &deeds.asks {
+            let answer = ask(ctx, question).await?;
+            let answer = match &answer {
+                Value::Null => "nothing".to_owned(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            ctx.notify(&format!("{} {answer}", question.title), None)?;
+        }
+        if deeds.shuts_down {
+            ctx.shutdown()?;
+        }
+        match (deeds.uses_old, &self.before) {
+            (Some(OldHandle::Pi), Some(old)) => old.pi.get_all_tools().map(drop),
+            (Some(OldHandle::Ctx), Some(old)) => {
+                let old = old.ctx.lock().unwrap_or_else(PoisonError::into_inner);
+                old.as_ref().map_or(Ok(()), |ctx| ctx.cwd().map(drop))
+            }
+            _ => Ok(()),
+        }
     }
-    for handler in &script.on {
-        let (script, handle) = (handler.clone(), pi.clone());
-        let done = Arc::new(AtomicUsize::new(0));
-        let act: Handler = Arc::new(move |event, ctx| {
-            let (script, handle, done) = (script.clone(), handle.clone(), done.clone());
-            Box::pin(async move {
-                let meant =
-                    |(name, value): (&String, &Value)| event.get(name).as_ref() == Some(value);
-                if !script.when.iter().all(meant) {
-                    return Ok(Value::Null);
-                }
-                if script
-                    .times
-                    .is_some_and(|times| done.fetch_add(1, Ordering::Relaxed) >= times)
-                {
-                    return Ok(Value::Null);
-                }
-                if script.delay_ms > 0 {
-                    tokio::time::sleep(Duration::from_millis(script.delay_ms)).await;
-                }
-                for (path, value) in &script.sets {
-                    set(&event, path, value);
-                }
-                perform(&handle, &ctx, &script.does)?;
-                match script.throws {
-                    Some(message) => Err(Thrown::error(message)),
-                    None => Ok(filled(&script.returns.unwrap_or_default(), &event)),
-                }
-            })
-        });
-        pi.on(&handler.event, act)?;
+}
+
+async fn ask(ctx: &Ctx, question: &Question) -> Result<Value, Thrown> {
+    let title = &question.title;
+    let limit = question.timeout_ms.map(Duration::from_millis);
+    match question.kind {
+        QuestionKind::Confirm => {
+            let text = question.text.as_deref().unwrap_or_default();
+            ctx.confirm(title, text, limit).await.map(Value::from)
+        }
+        QuestionKind::Select => ctx
+            .select(title, &question.options, limit)
+            .await
+            .map(Value::from),
+        QuestionKind::Input => ctx
+            .input(title, question.text.as_deref(), limit)
+            .await
+            .map(Value::from),
     }
-    Ok(())
 }
 
 /// Puts a value in place into one of the event's objects: the first part of the path names it.
@@ -134,30 +266,6 @@ fn filled(value: &Value, event: &Event) -> Value {
         }
         other => other.clone(),
     }
-}
-
-fn perform(pi: &Pi, ctx: &Ctx, deeds: &Deeds) -> Result<(), Thrown> {
-    for (name, config) in &deeds.registers {
-        pi.register_mcp_server(&json!(name), config)?;
-    }
-    for entry in &deeds.appends {
-        pi.append_entry(&entry.custom_type, entry.data.clone())?;
-    }
-    for message in &deeds.sends {
-        let sent = json!({ "customType": message.custom_type, "content": message.content, "display": message.display });
-        pi.send_message(
-            &sent,
-            message.deliver_as.map(delivery),
-            message.trigger_turn,
-        )?;
-    }
-    for said in &deeds.says {
-        pi.send_user_message(&said.text, said.deliver_as.map(delivery))?;
-    }
-    if deeds.aborts {
-        ctx.abort()?;
-    }
-    Ok(())
 }
 
 fn delivery(deliver_as: DeliverAs) -> Delivery {

@@ -1,4 +1,4 @@
-//! The recording extensions on the simulated Pi, the twins of `real-pi/record.ts`.
+//! The recorder on the simulated Pi, the twin of `real-pi/record.ts`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ use crate::trace::{Lane, normal};
 struct Recorded {
     first: BTreeMap<String, Vec<String>>,
     last: BTreeMap<String, Vec<String>>,
+    context: Vec<String>,
+    unprinted: Vec<String>,
     writers: Vec<String>,
 }
 
@@ -51,6 +53,8 @@ pub struct Recording {
     pub folder: PathBuf,
     /// Where its events go.
     pub recorder: Recorder,
+    /// Whether the host prints no events, so that the last recorder keeps those in its place.
+    pub silent: bool,
 }
 
 impl Extension for Recording {
@@ -59,52 +63,102 @@ impl Extension for Recording {
     }
 
     fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
-        Box::pin(std::future::ready(record(&pi, self.by, &self.recorder)))
+        Box::pin(std::future::ready(self.record(&pi)))
     }
 }
 
-fn record(pi: &Pi, by: By, recorder: &Recorder) -> Result<(), Thrown> {
-    let recorded: Recorded = serde_json::from_str(include_str!("../../../real-pi/recorded.json"))
-        .map_err(|error| Thrown::error(format!("recorded.json: {error}")))?;
-    let writers = Arc::new(recorded.writers);
-    let kept = match by {
-        By::First => recorded.first,
-        By::Last => recorded.last,
+impl Recording {
+    fn record(&self, pi: &Pi) -> Result<(), Thrown> {
+        let (by, recorder) = (self.by, &self.recorder);
+        let recorded: Recorded =
+            serde_json::from_str(include_str!("../../../real-pi/recorded.json"))
+                .map_err(|error| Thrown::error(format!("recorded.json: {error}")))?;
+        let writers = Arc::new(recorded.writers);
+        let kept = match by {
+            By::First => recorded.first,
+            By::Last => recorded.last,
+        };
+        for (name, members) in kept {
+            let (writers, recorder) = (writers.clone(), recorder.clone());
+            let shown = context_of(by, &name, &recorded.context);
+            let kind = name.clone();
+            let handler: Handler = Arc::new(move |event, ctx| {
+                let payload: Map<String, Value> =
+                    std::iter::once(("by".to_owned(), json!(by.name())))
+                        .chain(
+                            members
+                                .iter()
+                                .filter_map(|member| Some((member.clone(), event.get(member)?))),
+                        )
+                        .chain(context(&ctx, &shown))
+                        .collect();
+                let payload = normal::extension_event(&Value::Object(payload));
+                recorder.record(Lane::Extension, &kind, payload);
+                snapshot(by, &kind, &event, &ctx, &writers, &recorder);
+                Box::pin(std::future::ready(Ok(Value::Null)))
+            });
+            pi.on(&name, handler)?;
+        }
+        if by == By::Last {
+            servers(pi, recorder, recorded.context)?;
+            told(pi, recorder)?;
+            reload(pi)?;
+            navigate(pi, recorder)?;
+            if self.silent {
+                unprinted(pi, recorder, recorded.unprinted)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a recorder tells of the context at this event.
+fn context_of(by: By, event: &str, members: &[String]) -> Vec<String> {
+    if by == By::Last && event == "session_start" {
+        members.to_vec()
+    } else {
+        Vec::new()
+    }
+}
+
+/// Members of a handler's context.
+fn context(ctx: &Ctx, members: &[String]) -> Vec<(String, Value)> {
+    let value = |name: &String| match name.as_str() {
+        "mode" => ctx.mode().ok().map(Value::from),
+        "hasUI" => ctx.has_ui().ok().map(Value::from),
+        "cwd" => ctx.cwd().ok().map(|cwd| cwd.display().to_string().into()),
+        _ => None,
     };
-    for (name, members) in kept {
-        let (writers, recorder) = (writers.clone(), recorder.clone());
-        let kind = name.clone();
-        let handler: Handler = Arc::new(move |event, ctx| {
-            let payload: Map<String, Value> = std::iter::once(("by".to_owned(), json!(by.name())))
-                .chain(
-                    members
-                        .iter()
-                        .filter_map(|member| Some((member.clone(), event.get(member)?))),
-                )
-                .collect();
-            let payload = normal::extension_event(&Value::Object(payload));
-            recorder.record(Lane::Extension, &kind, payload);
-            snapshot(by, &kind, &event, &ctx, &writers, &recorder);
+    members
+        .iter()
+        .filter_map(|name| Some((name.clone(), value(name)?)))
+        .collect()
+}
+
+/// Keeps the events that a host in this mode does not print.
+fn unprinted(pi: &Pi, recorder: &Recorder, names: Vec<String>) -> Result<(), Thrown> {
+    for name in names {
+        let recorder = recorder.clone();
+        let handler: Handler = Arc::new(move |event, _| {
+            if let Some((lane, name, payload)) = normal::rpc_record(&event.value()) {
+                recorder.record(lane, &name, payload);
+            }
             Box::pin(std::future::ready(Ok(Value::Null)))
         });
         pi.on(&name, handler)?;
-    }
-    if by == By::Last {
-        servers(pi, recorder)?;
-        told(pi, recorder)?;
-        reload(pi)?;
-        navigate(pi, recorder)?;
     }
     Ok(())
 }
 
 /// Records at an instance's first turn which servers are registered, and with what.
-fn servers(pi: &Pi, recorder: &Recorder) -> Result<(), Thrown> {
+fn servers(pi: &Pi, recorder: &Recorder, members: Vec<String>) -> Result<(), Thrown> {
     let (handle, recorder, seen) = (pi.clone(), recorder.clone(), AtomicBool::new(false));
-    let handler: Handler = Arc::new(move |_, _| {
+    let handler: Handler = Arc::new(move |_, ctx| {
         if !seen.swap(true, Ordering::Relaxed) {
             let servers = handle.get_mcp_servers().unwrap_or_default();
-            recorder.record(Lane::Extension, "servers", json!({ "servers": servers }));
+            let first = std::iter::once(("servers".to_owned(), servers));
+            let payload: Map<String, Value> = first.chain(context(&ctx, &members)).collect();
+            recorder.record(Lane::Extension, "servers", Value::Object(payload));
         }
         Box::pin(std::future::ready(Ok(Value::Null)))
     });
@@ -196,6 +250,6 @@ fn snapshot(by: By, kind: &str, event: &Event, ctx: &Ctx, writers: &[String], re
 }
 
 /// The path that Pi would name an extension by.
-pub(super) fn file(folder: &Path, name: &str) -> String {
+pub fn file(folder: &Path, name: &str) -> String {
     folder.join(format!("{name}.ts")).display().to_string()
 }
