@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use adapter::child::ChildHook;
-use adapter::{HookAsk, HookEnd, HookPort};
+use adapter::{HookAsk, HookCommand, HookEnd, HookPort};
 use benches::{Outcome, median};
 use criterion::Criterion;
 use nix::fcntl::OFlag;
@@ -57,10 +57,12 @@ fn bare(program: &CStr) -> Outcome<Vec<u8>> {
 
 fn ask() -> HookAsk {
     HookAsk {
-        program: PathBuf::from(PROGRAM),
-        args: vec!["hook".into(), "--agent=pi".into()],
-        cwd: std::env::temp_dir(),
-        vars: std::sync::Arc::default(),
+        command: HookCommand {
+            program: PathBuf::from(PROGRAM),
+            args: vec!["hook".into(), "--agent=pi".into()],
+            cwd: std::env::temp_dir(),
+            vars: std::sync::Arc::default(),
+        },
         envelope: ENVELOPE.to_vec(),
         deadline: Duration::from_secs(5),
         abort: CancellationToken::new(),

@@ -131,7 +131,7 @@ impl RunFiles {
         let mut extensions = vec![recorder("first")?];
         let mut after = Vec::new();
         for other in &case.host.extensions {
-            let call = format!("scripted({})", json!(folder.filled_in(other)));
+            let call = format!("scripted({}, {})", json!(folder.filled_in(other)), json!(events));
             let path = entry(&run, &other.name, "scripted.ts", &call)?;
             match other.place {
                 Place::Before => extensions.push(path),

@@ -20,7 +20,7 @@ use self::gortex::Installation;
 use self::network::Network;
 use self::others::{By, Recording};
 use self::ours::Ours;
-use self::scripted::Scripted;
+use self::scripted::{Scripted, Sight};
 use super::folder::CaseFolder;
 use super::http::HttpServers;
 use super::model::ScriptedModel;
@@ -128,6 +128,11 @@ fn options(
         }),
         state: Arc::new(State::memory()),
         journal: Arc::new(move |entry: JournalEntry| super::record_journal(&journal, entry)),
+        waiting: Arc::default(),
+    };
+    let sight = Sight {
+        hooks: gortex.waiting.clone(),
+        recorder: recorder.clone(),
     };
     let ours = Ours {
         path: "<adapter>/index.ts".into(),
@@ -154,6 +159,7 @@ fn options(
             Arc::new(Scripted {
                 folder: folder.scratch(),
                 script: folder.filled_in(script),
+                sight: sight.clone(),
             }) as Arc<dyn Extension>
         })
     };

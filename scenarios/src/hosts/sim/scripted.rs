@@ -9,10 +9,13 @@ use fake_pi::tool::{Execution, Exposure, Tool, ToolDefinition, ToolError, ToolOu
 use fake_pi::{Command, CommandHandler, Ctx, Delivery, Event, Extension, Handler, Pi, Thrown};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::others::file;
 use crate::case::OtherExtension;
 use crate::case::host::{Deeds, DeliverAs, Image, OtherTool};
+use crate::trace::Lane;
+use crate::trace::recorder::Recorder;
 
 /// An extension that a case scripts.
 pub struct Scripted {
@@ -20,6 +23,30 @@ pub struct Scripted {
     pub folder: PathBuf,
     /// What it does.
     pub script: OtherExtension,
+    /// What it can look into besides Pi.
+    pub sight: Sight,
+}
+
+/// What a scripted extension sees of the process, and where it records that.
+#[derive(Clone)]
+pub struct Sight {
+    /// How many hook children wait.
+    pub hooks: Arc<AtomicUsize>,
+    /// Where its events go.
+    pub recorder: Recorder,
+}
+
+impl Sight {
+    /// Records how many hook children there are, once that many wait or a second has passed.
+    async fn count(&self, wanted: usize) {
+        let until = Instant::now() + Duration::from_secs(1);
+        let count = || self.hooks.load(Ordering::Relaxed);
+        while count() != wanted && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let payload = json!({ "count": count() });
+        self.recorder.record(Lane::Extension, "hooks", payload);
+    }
 }
 
 impl Extension for Scripted {
@@ -28,11 +55,11 @@ impl Extension for Scripted {
     }
 
     fn activate(&self, pi: Pi) -> BoxFuture<'static, Result<(), Thrown>> {
-        Box::pin(std::future::ready(act(&pi, &self.script)))
+        Box::pin(std::future::ready(act(&pi, &self.script, &self.sight)))
     }
 }
 
-fn act(pi: &Pi, script: &OtherExtension) -> Result<(), Thrown> {
+fn act(pi: &Pi, script: &OtherExtension, sight: &Sight) -> Result<(), Thrown> {
     for (name, config) in &script.registers {
         pi.register_mcp_server(&json!(name), config)?;
     }
@@ -56,10 +83,11 @@ fn act(pi: &Pi, script: &OtherExtension) -> Result<(), Thrown> {
         )?;
     }
     for handler in &script.on {
-        let (script, handle) = (handler.clone(), pi.clone());
+        let (script, handle, sight) = (handler.clone(), pi.clone(), sight.clone());
         let done = Arc::new(AtomicUsize::new(0));
         let act: Handler = Arc::new(move |event, ctx| {
             let (script, handle, done) = (script.clone(), handle.clone(), done.clone());
+            let sight = sight.clone();
             Box::pin(async move {
                 let meant =
                     |(name, value): (&String, &Value)| event.get(name).as_ref() == Some(value);
@@ -79,6 +107,9 @@ fn act(pi: &Pi, script: &OtherExtension) -> Result<(), Thrown> {
                     set(&event, path, value);
                 }
                 perform(&handle, &ctx, &script.does)?;
+                if let Some(wanted) = script.counts_hooks {
+                    sight.count(wanted).await;
+                }
                 match script.throws {
                     Some(message) => Err(Thrown::error(message)),
                     None => Ok(filled(&script.returns.unwrap_or_default(), &event)),
