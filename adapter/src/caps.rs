@@ -13,6 +13,8 @@ pub struct Caps {
     pub hook_call: Duration,
     /// For the hook's briefing (H5).
     pub hook_briefing: Duration,
+    /// For a hook child to wait for its question (H8).
+    pub warm_child: Duration,
     /// Between two looks at the host's tools while the first turn waits.
     pub poll: Duration,
     /// For all diff work of one call, before it runs and after it, reading included, while it has a thread (E4).
@@ -29,6 +31,7 @@ impl Default for Caps {
             graph_tools: Duration::from_secs(12),
             hook_call: Duration::from_secs(5),
             hook_briefing: Duration::from_secs(10),
+            warm_child: Duration::from_secs(60),
             poll: Duration::from_millis(50),
             diff: Duration::from_millis(50),
             diff_in_all: Duration::from_millis(500),

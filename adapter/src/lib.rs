@@ -32,6 +32,7 @@ pub use facts::{
 };
 pub use instance::Instance;
 pub use ports::{
-    HookAsk, HookEnd, HookPort, HookReport, Host, InlineWork, Level, Log, Ports, ThreadWork, Work,
+    HookAsk, HookCommand, HookEnd, HookPort, HookReport, Host, InlineWork, Level, Log, Ports,
+    ReadyHook, ThreadWork, Work,
 };
 pub use registration::Registration;

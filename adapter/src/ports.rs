@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -42,9 +42,9 @@ pub trait Host: Send + Sync {
     fn notify(&self, message: &str, level: Level);
 }
 
-/// One question to the hook.
-#[derive(Clone, Debug)]
-pub struct HookAsk {
+/// How a hook child is started: everything but the question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookCommand {
     /// The Gortex executable, absolute.
     pub program: PathBuf,
     /// Its arguments.
@@ -53,9 +53,16 @@ pub struct HookAsk {
     pub cwd: PathBuf,
     /// Its environment, and nothing besides: the variables as the host captured them.
     pub vars: Arc<BTreeMap<String, String>>,
+}
+
+/// One question to the hook.
+#[derive(Clone, Debug)]
+pub struct HookAsk {
+    /// Whom to ask.
+    pub command: HookCommand,
     /// What it reads on stdin: one JSON object.
     pub envelope: Vec<u8>,
-    /// How long the answer may take.
+    /// How long the answer may take, from when the question is put.
     pub deadline: Duration,
     /// Ends the question at once.
     pub abort: CancellationToken,
@@ -92,10 +99,26 @@ impl HookReport {
     pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 }
 
-/// Asks the hook. Dropping the future ends whatever it started.
+/// Asks the hook. Dropping a future or a child that waits ends whatever was started.
 pub trait HookPort: Send + Sync {
-    /// Puts one question; settles by its deadline and on abort.
+    /// Starts a child and puts one question to it; settles by its deadline and on abort.
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport>;
+
+    /// Starts a child that waits for its question (H8). `None` where none can be started; the question then finds out
+    /// why. May block as long as starting a process does. Called in a tokio runtime.
+    fn prepare(&self, command: &HookCommand) -> Option<Box<dyn ReadyHook>>;
+}
+
+/// A hook child that waits for its question. It may be dropped on any thread, in or outside of a runtime.
+pub trait ReadyHook: Send {
+    /// Puts the question; settles by its deadline, counted from now, and on abort.
+    ///
+    /// # Errors
+    ///
+    /// The question itself, at once, where the child cannot have read a byte of it: it has ended, has closed its stdin,
+    /// or has printed something before it was asked. It is ended then, and its output is lost. A child that ends after
+    /// it could read the question is a report like any other (H5).
+    fn ask(self: Box<Self>, ask: HookAsk) -> BoxFuture<'static, Result<HookReport, HookAsk>>;
 }
 
 /// Takes diagnostics and traces, one line at a time, already bounded and free of control characters (F3).
@@ -111,6 +134,21 @@ pub trait Log: Send + Sync {
 pub trait Work: Send + Sync {
     /// Runs `job`; the future settles when it has run, or was lost.
     fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
+}
+
+/// Runs a blocking job where the host wants it; `None` where it was lost.
+pub(crate) async fn offload<T: Send + 'static>(
+    work: &dyn Work,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let slot = Arc::new(Mutex::new(None));
+    let answer = Arc::clone(&slot);
+    let job = move || {
+        let done = job();
+        *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+    };
+    work.run(Box::new(job)).await;
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// [`Work`] on the thread of the caller: for virtual time.

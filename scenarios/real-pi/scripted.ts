@@ -1,5 +1,6 @@
 // An extension beside ours that does what a case says: registers servers, tools and commands in its factory, and waits,
 // changes, registers, appends, sends, throws or returns on events. The simulated host has the same in Rust.
+import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
@@ -32,6 +33,7 @@ interface Handler {
 	hangs: boolean;
 	sets: Record<string, unknown>;
 	does: Deeds;
+	counts_hooks?: number | null;
 	throws?: string | null;
 	returns?: unknown;
 }
@@ -71,8 +73,8 @@ interface Handles {
 // A reload imports this file afresh, so what outlives an instance has to lie elsewhere.
 const instances = ((globalThis as Record<string, unknown>).benchInstances ??= new Map()) as Map<string, Handles[]>;
 
-/** Makes the extension that a case scripts. */
-export function scripted(script: Script) {
+/** Makes the extension that a case scripts. `out` is the file to which it appends what it records. */
+export function scripted(script: Script, out: string) {
 	return async (pi: ExtensionAPI) => {
 		const mine: Handles = { pi };
 		const all = instances.get(script.name) ?? [];
@@ -96,6 +98,7 @@ export function scripted(script: Script) {
 				if (handler.hangs) await new Promise(() => {});
 				for (const [path, value] of Object.entries(handler.sets)) set(event, path.split("."), value);
 				await act(ctx, handler.does);
+				if (handler.counts_hooks != null) await count(handler.counts_hooks, out);
 				if (handler.throws != null) throw new Error(handler.throws);
 				return filled(handler.returns ?? undefined, event);
 			});
@@ -185,4 +188,29 @@ function set(object: Record<string, unknown>, path: string[], value: unknown) {
 	const inner = path.slice(0, -1).reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);
 	const last = path.at(-1);
 	if (last !== undefined && typeof inner === "object" && inner !== null) (inner as Record<string, unknown>)[last] = value;
+}
+
+/** Records how many hook children of this process there are, once that many are or a second has passed. */
+async function count(wanted: number, out: string) {
+	const until = performance.now() + 1000;
+	let found = hooks();
+	for (; found !== wanted && performance.now() < until; found = hooks()) await sleep(2);
+	appendFileSync(out, `${JSON.stringify({ lane: "extension", event: "hooks", payload: { count: found } })}\n`);
+}
+
+/** How many children of this process are hooks that have not ended. */
+function hooks(): number {
+	const isHook = (id: string) => {
+		try {
+			// The state and the parent stand behind the name, which may hold anything.
+			const stat = readFileSync(`/proc/${id}/stat`, "latin1");
+			const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+			const ours = parent === String(process.pid) && state !== "Z" && state !== "X";
+			return ours && readFileSync(`/proc/${id}/cmdline`, "latin1").split("\0")[1] === "hook";
+		} catch {
+			// It has ended meanwhile.
+			return false;
+		}
+	};
+	return readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isHook(name)).length;
 }

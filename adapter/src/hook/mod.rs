@@ -2,8 +2,10 @@
 
 mod decision;
 mod envelope;
+mod pool;
 mod translate;
 
 pub use decision::Decision;
 pub use envelope::Envelope;
+pub(crate) use pool::Pool;
 pub use translate::{Translated, graph_tool, translate};

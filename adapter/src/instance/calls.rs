@@ -1,7 +1,7 @@
 //! One tool call: the hook before it runs, guidance and diffs on its result (H1, H6, H7, E1-E6).
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -10,7 +10,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{GraphTools, Instance, State};
 use crate::edits::{Budget, Entry, Watch, Writes, merge_details, named_writes};
 use crate::hook::{Decision, Envelope, translate};
-use crate::{Block, ResultPatch, ToolCallFacts, ToolResultFacts, Work};
+use crate::ports::offload;
+use crate::{Block, ResultPatch, ToolCallFacts, ToolResultFacts};
 
 impl Instance {
     /// Asks the hook about a call, then begins to watch what it writes, as late as can be before it runs.
@@ -161,21 +162,6 @@ impl Instance {
             Err(_) => watch.give_up(),
         }
     }
-}
-
-/// Runs a blocking job where the host wants it; `None` where it was lost.
-async fn offload<T: Send + 'static>(
-    work: &dyn Work,
-    job: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    let slot = Arc::new(Mutex::new(None));
-    let answer = Arc::clone(&slot);
-    let job = move || {
-        let done = job();
-        *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
-    };
-    work.run(Box::new(job)).await;
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// The glue spawns every handler's future, so each must be `Send`.

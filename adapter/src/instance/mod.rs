@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::edits::{Owner, Watch};
-use crate::hook::{Decision, Envelope};
+use crate::hook::{Decision, Envelope, Pool};
 use crate::line::one_line;
 use crate::{
-    Block, Caps, Environment, HiddenMessage, HookAsk, Level, Ports, ResultPatch, ToolCallFacts,
-    ToolResultFacts, TurnFacts,
+    Block, Caps, Environment, HiddenMessage, HookAsk, HookCommand, Level, Ports, ResultPatch,
+    ToolCallFacts, ToolResultFacts, TurnFacts,
 };
 use session::Session;
 
@@ -29,6 +29,7 @@ pub struct Instance {
     /// The variables of it, as every hook child gets them.
     vars: Arc<BTreeMap<String, String>>,
     ports: Ports,
+    pool: Pool,
     caps: Caps,
     owner: Owner,
     /// Fires at shutdown and ends every wait and every child (R11).
@@ -75,6 +76,11 @@ impl Instance {
             vars: Arc::new(environment.vars.clone()),
             environment,
             owner: ports.writes.owner(),
+            pool: Pool::new(
+                Arc::clone(&ports.hook),
+                Arc::clone(&ports.work),
+                caps.warm_child,
+            ),
             ports,
             caps,
             ended: CancellationToken::new(),
@@ -84,10 +90,14 @@ impl Instance {
         })
     }
 
-    /// `before_agent_start`: holds the first turn until graph tools are listed and briefs it (R5-R9, B1-B4).
+    /// `before_agent_start`: holds the first turn until graph tools are listed and briefs it (R5-R9, B1-B4). A run begins
+    /// here, so a hook child is made ready (H8).
     pub async fn before_agent_start(&self, turn: TurnFacts) -> Option<HiddenMessage> {
-        self.until_ended(turn.abort.as_ref(), self.brief(&turn))
-            .await?
+        let message = self
+            .until_ended(turn.abort.as_ref(), self.brief(&turn))
+            .await?;
+        self.make_ready(&turn.cwd);
+        message
     }
 
     /// `tool_call`: asks the hook, and begins to watch the files that the call writes (H1, E1).
@@ -106,14 +116,16 @@ impl Instance {
         self.forget_calls();
     }
 
-    /// `agent_settled`: likewise, where a turn ended without an event.
+    /// `agent_settled`: likewise, where a turn ended without an event. No hook child waits from here on (H8).
     pub fn agent_settled(&self) {
+        self.pool.empty();
         self.forget_calls();
     }
 
     /// `session_shutdown`: ends every wait and every child at once (R11). From here on no port but the log is used.
     pub fn session_shutdown(&self) {
         self.ended.cancel();
+        self.pool.close();
         self.forget_calls();
     }
 
@@ -163,6 +175,28 @@ impl Instance {
         Arc::clone(state.stray_settings.get_or_insert_with(resolve))
     }
 
+    /// Lets a hook child wait for the calls of a run, where there will be questions (H1, H7, H8).
+    fn make_ready(&self, cwd: &Path) {
+        let settings = self.settings(cwd);
+        let asked = settings.enforce && !self.state().without_graph_tools;
+        if asked
+            && settings.warm_hook
+            && let Some(command) = self.hook_command(&settings, cwd)
+        {
+            self.pool.begin(&command);
+        }
+    }
+
+    /// How a hook child is started; `None` without an executable.
+    fn hook_command(&self, settings: &Settings, cwd: &Path) -> Option<HookCommand> {
+        Some(HookCommand {
+            program: settings.bin.clone().ok()?,
+            args: settings.hook_mode.hook_args(),
+            cwd: cwd.to_path_buf(),
+            vars: Arc::clone(&self.vars),
+        })
+    }
+
     /// One question to the hook; every failure is no decision and one line in the log (H5).
     async fn ask(
         &self,
@@ -171,7 +205,7 @@ impl Instance {
         envelope: Option<Envelope<'_>>,
         cwd: &Path,
     ) -> Decision {
-        let Ok(program) = settings.bin.clone() else {
+        let Some(command) = self.hook_command(settings, cwd) else {
             return Decision::default();
         };
         let Some(envelope) = envelope.and_then(|envelope| envelope.to_bytes()) else {
@@ -188,17 +222,13 @@ impl Instance {
         let abort = self.ended.child_token();
         // Dropped together with this future, whoever ended it.
         let _end = abort.clone().drop_guard();
-        let args = settings.hook_mode.hook_args();
         let ask = HookAsk {
-            program,
-            args,
-            cwd: cwd.to_path_buf(),
-            vars: Arc::clone(&self.vars),
+            command,
             envelope,
             deadline,
             abort,
         };
-        let decision = match tokio::time::timeout(deadline, self.ports.hook.ask(ask)).await {
+        let decision = match tokio::time::timeout(deadline, self.pool.ask(ask)).await {
             Ok(report) => Decision::read(&report),
             Err(_) => Err("it did not answer in time".to_owned()),
         };

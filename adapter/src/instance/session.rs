@@ -61,6 +61,8 @@ impl Instance {
             has_ui: session.has_ui,
             channel,
         };
+        // A child that waits was started by what was configured before (H8).
+        self.pool.empty();
         self.state().session = Some(found);
         self.session_ran.cancel();
     }

@@ -22,9 +22,12 @@ async fn b1_one_question_with_the_binary_that_was_registered() {
     assert_eq!(instance.before_agent_start(world.turn()).await, None);
     let asks = world.hook.asks.lock().expect("lock");
     assert_eq!(asks.len(), 1);
-    assert_eq!(text_of(&asks[0].program), world.registered[0].1["command"]);
-    assert_eq!(asks[0].args, ["hook", "--agent=pi", "--mode=nudge"]);
-    assert_eq!(asks[0].cwd, world.cwd());
+    assert_eq!(
+        text_of(&asks[0].command.program),
+        world.registered[0].1["command"]
+    );
+    assert_eq!(asks[0].command.args, ["hook", "--agent=pi", "--mode=nudge"]);
+    assert_eq!(asks[0].command.cwd, world.cwd());
     assert_eq!(asks[0].deadline, Duration::from_secs(10));
     let envelope: serde_json::Value = serde_json::from_slice(&asks[0].envelope).expect("JSON");
     assert_eq!(

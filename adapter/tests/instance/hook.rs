@@ -36,7 +36,7 @@ async fn h1_a_call_is_sent_and_a_block_applied() {
         ]
     );
     assert_eq!(
-        world.hook.asks.lock().expect("lock")[0].args,
+        world.hook.asks.lock().expect("lock")[0].command.args,
         ["hook", "--agent=pi"]
     );
     assert_eq!(instance.tool_result(result("c1")).await, None);

@@ -9,5 +9,6 @@ mod hostile;
 mod interleavings;
 mod names;
 mod readiness;
+mod warm;
 mod whole;
 mod world;

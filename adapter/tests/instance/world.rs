@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adapter::{
-    Caps, CommandFact, Environment, HiddenMessage, HookAsk, HookEnd, HookPort, HookReport, Host,
-    InlineWork, Instance, Level, Log, Ports, Registration, SessionFacts, ToolCallFacts, ToolFact,
-    ToolResultFacts, TurnFacts, Work, WriteTable,
+    Caps, CommandFact, Environment, HiddenMessage, HookAsk, HookCommand, HookEnd, HookPort,
+    HookReport, Host, InlineWork, Instance, Level, Log, Ports, ReadyHook, Registration,
+    SessionFacts, ToolCallFacts, ToolFact, ToolResultFacts, TurnFacts, Work, WriteTable,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -63,6 +64,14 @@ impl Host for FakeHost {
 pub struct FakeHook {
     pub answers: Arc<Mutex<VecDeque<(Duration, HookReport)>>>,
     pub asks: Arc<Mutex<Vec<HookAsk>>>,
+    /// The children that were made ready, in their order.
+    pub prepared: Arc<Mutex<Vec<HookCommand>>>,
+    /// How many of them were asked.
+    pub warm: Arc<AtomicUsize>,
+    /// How many children wait.
+    pub waiting: Arc<AtomicUsize>,
+    /// Whether those that are made ready do not wait for their question.
+    pub unfit: Arc<AtomicBool>,
 }
 
 impl FakeHook {
@@ -90,6 +99,17 @@ impl FakeHook {
             .map(|ask| serde_json::from_slice(&ask.envelope).expect("an envelope"))
             .collect()
     }
+
+    /// How many children wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// How many were made ready so far, and how many of them asked.
+    pub fn warm(&self) -> (usize, usize) {
+        let prepared = self.prepared.lock().expect("lock").len();
+        (prepared, self.warm.load(Ordering::Relaxed))
+    }
 }
 
 impl HookPort for FakeHook {
@@ -114,6 +134,32 @@ impl HookPort for FakeHook {
                 () = tokio::time::sleep(deadline) => nothing(HookEnd::TimedOut),
             }
         })
+    }
+
+    fn prepare(&self, command: &HookCommand) -> Option<Box<dyn ReadyHook>> {
+        self.prepared.lock().expect("lock").push(command.clone());
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Some(Box::new(FakeReady(self.clone())))
+    }
+}
+
+/// A child that waits, as the fake hook has it: it answers what a new one would.
+struct FakeReady(FakeHook);
+
+impl Drop for FakeReady {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl ReadyHook for FakeReady {
+    fn ask(self: Box<Self>, ask: HookAsk) -> BoxFuture<'static, Result<HookReport, HookAsk>> {
+        if self.0.unfit.load(Ordering::Relaxed) {
+            return Box::pin(std::future::ready(Err(ask)));
+        }
+        self.0.warm.fetch_add(1, Ordering::Relaxed);
+        let answer = self.0.ask(ask);
+        Box::pin(async move { Ok(answer.await) })
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use adapter::child::ChildHook;
 use adapter::hook::Decision;
-use adapter::{HookAsk, HookPort};
+use adapter::{HookAsk, HookCommand, HookPort};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -22,10 +22,12 @@ const LARGE: usize = 5 << 20;
 
 fn ask(script: &str) -> HookAsk {
     HookAsk {
-        program: PathBuf::from("/bin/sh"),
-        args: vec!["-c".to_owned(), script.to_owned()],
-        cwd: PathBuf::from("/"),
-        vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
+        command: HookCommand {
+            program: PathBuf::from("/bin/sh"),
+            args: vec!["-c".to_owned(), script.to_owned()],
+            cwd: PathBuf::from("/"),
+            vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
+        },
         envelope: b"{}".to_vec(),
         deadline: Duration::from_secs(60),
         abort: CancellationToken::new(),
@@ -113,9 +115,10 @@ async fn h5_what_is_a_failure_is_no_decision_and_leaks_nothing() {
     for (what, script, cause) in met {
         meet(what, || ask(script), &failure(cause)).await;
     }
-    let gone = || HookAsk {
-        program: PathBuf::from("/nowhere/gortex"),
-        ..ask("")
+    let gone = || {
+        let mut gone = ask("");
+        gone.command.program = PathBuf::from("/nowhere/gortex");
+        gone
     };
     let cause = "it could not run: entity not found";
     meet("is not there", gone, &failure(cause)).await;

@@ -264,7 +264,19 @@ async fn live_until(process: &Process, lived: &mut usize, until: usize) {
         *lived += 3;
     }
     no_child_left().await;
+    no_task_left().await;
     assert_eq!(process.writes.in_flight(), 0);
+}
+
+/// Waits until every task has ended: one that was told to takes a moment, as that of a child that was let go does.
+async fn no_task_left() {
+    let ended = async {
+        while alive() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(30), ended).await;
+    ended.expect("a task stays");
 }
 
 #[test]

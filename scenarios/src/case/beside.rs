@@ -83,6 +83,10 @@ pub struct Handler {
     /// What it does besides.
     #[serde(default)]
     pub does: Deeds,
+    /// Records as event `hooks` how many hook children of the process are there, once that many are or a second has
+    /// passed. What was left behind by a hook that has answered is none.
+    #[serde(default)]
+    pub counts_hooks: Option<usize>,
     /// The message of the error that it throws.
     #[serde(default)]
     pub throws: Option<String>,

@@ -75,7 +75,7 @@ fn recorded() -> Vec<String> {
         .flat_map(|by| recorded[by].as_object().into_iter().flatten());
     members
         .map(|(name, _)| name.clone())
-        .chain(["servers", "told", "navigated"].map(str::to_owned))
+        .chain(["servers", "told", "navigated", "hooks"].map(str::to_owned))
         .collect()
 }
 

@@ -19,10 +19,10 @@ pub fn write(out: &mut impl Write, format: Format, rules: &[Coverage]) -> io::Re
         let rule = covered.rule;
         match format {
             Format::Text => {
-                let cases = match (covered.cases.as_slice(), rule.later) {
-                    ([], Some(why)) => format!("later: {why}"),
-                    ([], None) if covered.tests.is_empty() => "nothing".to_owned(),
-                    (cases, _) => cases.join(" "),
+                let cases = if covered.is_missing() {
+                    "nothing".to_owned()
+                } else {
+                    covered.cases.join(" ")
                 };
                 let tests = covered.tests.len().to_string();
                 rows.add_row([rule.id, rule.title, &tests, &cases]);
@@ -30,7 +30,7 @@ pub fn write(out: &mut impl Write, format: Format, rules: &[Coverage]) -> io::Re
             Format::Json => json_line(
                 out,
                 &json!({
-                    "rule": rule.id, "title": rule.title, "later": rule.later,
+                    "rule": rule.id, "title": rule.title,
                     "cases": covered.cases, "tests": covered.tests,
                 }),
             )?,

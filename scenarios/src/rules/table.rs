@@ -7,16 +7,10 @@ pub struct Rule {
     pub id: &'static str,
     /// What it is about, in our own words.
     pub title: &'static str,
-    /// Why nothing need cover it yet.
-    pub later: Option<&'static str>,
 }
 
 const fn rule(id: &'static str, title: &'static str) -> Rule {
-    Rule {
-        id,
-        title,
-        later: None,
-    }
+    Rule { id, title }
 }
 
 /// All of them, in the order in which they are shown.
@@ -74,11 +68,7 @@ pub const RULES: [Rule; 56] = [
     rule("H5", "Every failure of the hook is no decision"),
     rule("H6", "Guidance is added to the result that the model reads"),
     rule("H7", "Without graph tools nothing is forwarded"),
-    Rule {
-        id: "H8",
-        title: "One hook child waits ready during a run",
-        later: Some("built after the rest, as a step of its own"),
-    },
+    rule("H8", "One hook child waits ready during a run"),
     rule("H9", "No child outlives its instance"),
     rule("E1", "A call that writes gets the diffs of its files"),
     rule("E2", "Diffs are those that Pi's own edit would store"),

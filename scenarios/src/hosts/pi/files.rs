@@ -47,7 +47,11 @@ impl RunFiles {
         let mut before = vec![recorder("first")?];
         let mut after = Vec::new();
         for other in &case.host.extensions {
-            let call = format!("scripted({})", json!(folder.filled_in(other)));
+            let call = format!(
+                "scripted({}, {})",
+                json!(folder.filled_in(other)),
+                json!(events)
+            );
             let path = entry(&run, &other.name, "scripted.ts", &call)?;
             match other.place {
                 Place::Before => before.push(path),

@@ -6,9 +6,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use adapter::{HookAsk, HookEnd, HookPort, HookReport};
-use fake_gortex::{Daemon, JournalSink, Script, State};
+use adapter::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
+use fake_gortex::{Daemon, HookOutcome, JournalSink, Script, State};
 use fake_pi::mcp::launch::{
     Launch, ProcessControl, ServerLauncher, ServerProcess, Signal, StderrTail,
 };
@@ -16,6 +18,7 @@ use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 /// How much a pipe holds: the size of a pipe on Linux.
 const PIPE: usize = 64 * 1024;
@@ -33,6 +36,8 @@ pub struct Installation {
     pub state: Arc<State>,
     /// What it saw.
     pub journal: Arc<dyn JournalSink>,
+    /// How many hook processes wait for their question.
+    pub waiting: Arc<AtomicUsize>,
 }
 
 impl Installation {
@@ -145,29 +150,94 @@ impl ProcessControl for Control {
 
 impl HookPort for Installation {
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport> {
-        let report = |stdout, end| HookReport { stdout, end };
-        if let Err(kind) = self.look_up(&ask.program, &ask.cwd) {
+        if let Err(kind) = self.look_up(&ask.command.program, &ask.command.cwd) {
             let gone = report(Vec::new(), HookEnd::SpawnFailed(kind.to_string()));
             return Box::pin(std::future::ready(gone));
         }
-        let Self {
-            script,
-            state,
-            journal,
-            ..
-        } = self.clone();
-        Box::pin(async move {
-            let run = fake_gortex::hook(&script, &state, &*journal, &ask.args, &ask.envelope);
-            tokio::select! {
-                biased;
-                () = ask.abort.cancelled() => report(Vec::new(), HookEnd::Aborted),
-                outcome = timeout(ask.deadline, run) => match outcome {
-                    Err(_) => report(Vec::new(), HookEnd::TimedOut),
-                    Ok(outcome) if outcome.stdout.len() > HookReport::MAX_BYTES => report(Vec::new(), HookEnd::TooLarge),
-                    Ok(outcome) if outcome.killed => report(outcome.stdout, HookEnd::Signalled(9)),
-                    Ok(outcome) => report(outcome.stdout, HookEnd::Exited(outcome.exit)),
-                },
-            }
-        })
+        let run = self.run_hook(&ask.command, ask.envelope);
+        Box::pin(until(run, ask.deadline, ask.abort))
     }
+
+    fn prepare(&self, command: &HookCommand) -> Option<Box<dyn ReadyHook>> {
+        if self.look_up(&command.program, &command.cwd).is_err() {
+            return None;
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let installation = self.clone();
+        // One that reads nothing waits for nothing: it is under way from its start.
+        let run = self
+            .script
+            .hook
+            .ignore_stdin
+            .then(|| AbortOnDropHandle::new(tokio::spawn(self.run_hook(command, Vec::new()))));
+        Some(Box::new(Waiting { installation, run }))
+    }
+}
+
+impl Installation {
+    /// One hook process, from its start to its end.
+    fn run_hook(
+        &self,
+        command: &HookCommand,
+        envelope: Vec<u8>,
+    ) -> impl Future<Output = HookOutcome> + Send + 'static {
+        let (script, state, journal) = (
+            self.script.clone(),
+            self.state.clone(),
+            self.journal.clone(),
+        );
+        let args = command.args.clone();
+        async move { fake_gortex::hook(&script, &state, &*journal, &args, &envelope).await }
+    }
+}
+
+/// A simulated hook process that waits for its question.
+struct Waiting {
+    installation: Installation,
+    /// What one that does not wait for it has done so far.
+    run: Option<AbortOnDropHandle<HookOutcome>>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.installation.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl ReadyHook for Waiting {
+    fn ask(mut self: Box<Self>, ask: HookAsk) -> BoxFuture<'static, Result<HookReport, HookAsk>> {
+        match self.run.take() {
+            Some(run) if run.is_finished() => Box::pin(std::future::ready(Err(ask))),
+            Some(run) => Box::pin(async move {
+                let run = async { run.await.unwrap_or_default() };
+                Ok(until(run, ask.deadline, ask.abort).await)
+            }),
+            None => {
+                let run = self.installation.run_hook(&ask.command, ask.envelope);
+                Box::pin(async move { Ok(until(run, ask.deadline, ask.abort).await) })
+            }
+        }
+    }
+}
+
+/// What is reported of a hook process that is waited for until `deadline` or `abort`.
+async fn until(
+    run: impl Future<Output = HookOutcome>,
+    deadline: Duration,
+    abort: CancellationToken,
+) -> HookReport {
+    tokio::select! {
+        biased;
+        () = abort.cancelled() => report(Vec::new(), HookEnd::Aborted),
+        outcome = timeout(deadline, run) => match outcome {
+            Err(_) => report(Vec::new(), HookEnd::TimedOut),
+            Ok(outcome) if outcome.stdout.len() > HookReport::MAX_BYTES => report(Vec::new(), HookEnd::TooLarge),
+            Ok(outcome) if outcome.killed => report(outcome.stdout, HookEnd::Signalled(9)),
+            Ok(outcome) => report(outcome.stdout, HookEnd::Exited(outcome.exit)),
+        },
+    }
+}
+
+fn report(stdout: Vec<u8>, end: HookEnd) -> HookReport {
+    HookReport { stdout, end }
 }

@@ -20,7 +20,7 @@ use self::gortex::Installation;
 use self::network::Network;
 use self::ours::Ours;
 use self::recording::{By, Recording};
-use self::scripted::Scripted;
+use self::scripted::{Scripted, Sight};
 use super::folder::CaseFolder;
 use super::http::HttpServers;
 use super::model::ScriptedModel;
@@ -133,6 +133,11 @@ fn options(
         }),
         state: Arc::new(State::memory()),
         journal: Arc::new(move |entry: JournalEntry| super::record_journal(&journal, entry)),
+        waiting: Arc::default(),
+    };
+    let sight = Sight {
+        hooks: gortex.waiting.clone(),
+        recorder: recorder.clone(),
     };
     let ours = Ours {
         path: "<adapter>/index.ts".into(),
@@ -157,8 +162,11 @@ fn options(
             .iter()
             .filter(move |other| other.place == place);
         placed.map(|script| {
-            Arc::new(Scripted::new(folder.scratch(), folder.filled_in(script)))
-                as Arc<dyn Extension>
+            Arc::new(Scripted::new(
+                folder.scratch(),
+                folder.filled_in(script),
+                sight.clone(),
+            )) as Arc<dyn Extension>
         })
     };
     extensions.extend(others(Place::Before));

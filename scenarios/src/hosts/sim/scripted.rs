@@ -9,17 +9,22 @@ use fake_pi::tool::{Execution, Exposure, Tool, ToolDefinition, ToolError, ToolOu
 use fake_pi::{Command, CommandHandler, Ctx, Delivery, Event, Extension, Handler, Pi, Thrown};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::recording::file;
 use crate::case::OtherExtension;
 use crate::case::host::{
     self, Deeds, DeliverAs, Image, OldHandle, OtherTool, Question, QuestionKind,
 };
+use crate::trace::Lane;
+use crate::trace::recorder::Recorder;
 
 /// An extension that a case scripts.
 pub struct Scripted {
     folder: PathBuf,
     script: OtherExtension,
+    /// What it can look into besides Pi.
+    sight: Sight,
     /// The handles of its last instance.
     last: Mutex<Handles>,
 }
@@ -35,12 +40,35 @@ struct Held {
 
 impl Scripted {
     /// The extension of this script, whose file would lie in `folder`.
-    pub fn new(folder: PathBuf, script: OtherExtension) -> Self {
+    pub fn new(folder: PathBuf, script: OtherExtension, sight: Sight) -> Self {
         Self {
             folder,
             script,
+            sight,
             last: Mutex::default(),
         }
+    }
+}
+
+/// What a scripted extension sees of the process, and where it records that.
+#[derive(Clone)]
+pub struct Sight {
+    /// How many hook children wait.
+    pub hooks: Arc<AtomicUsize>,
+    /// Where its events go.
+    pub recorder: Recorder,
+}
+
+impl Sight {
+    /// Records how many hook children there are, once that many wait or a second has passed.
+    async fn count(&self, wanted: usize) {
+        let until = Instant::now() + Duration::from_secs(1);
+        let count = || self.hooks.load(Ordering::Relaxed);
+        while count() != wanted && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let payload = json!({ "count": count() });
+        self.recorder.record(Lane::Extension, "hooks", payload);
     }
 }
 
@@ -61,6 +89,7 @@ impl Extension for Scripted {
             .replace(held.clone());
         let instance = Instance {
             script: Arc::new(self.script.clone()),
+            sight: self.sight.clone(),
             held,
             before,
         };
@@ -82,6 +111,7 @@ impl Extension for Scripted {
 #[derive(Clone)]
 struct Instance {
     script: Arc<OtherExtension>,
+    sight: Sight,
     held: Arc<Held>,
     before: Handles,
 }
@@ -155,6 +185,9 @@ impl Instance {
             set(event, path, value);
         }
         self.perform(&script.does, ctx).await?;
+        if let Some(wanted) = script.counts_hooks {
+            self.sight.count(wanted).await;
+        }
         match script.throws {
             Some(message) => Err(Thrown::error(message)),
             None => Ok(filled(&script.returns.unwrap_or_default(), event)),

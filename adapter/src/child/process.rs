@@ -1,0 +1,99 @@
+//! A hook child with its pipes.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionbio};
+use tokio::net::unix::pipe::Receiver;
+
+use super::leader::Leader;
+use crate::HookCommand;
+
+/// A child that runs, and our ends of its pipes. Dropped, it is killed with its group.
+pub(super) struct Process {
+    pub(super) leader: Leader,
+    /// Where it reads; closed by dropping it. Never blocks.
+    pub(super) stdin: OwnedFd,
+    /// Where it prints.
+    pub(super) stdout: Receiver,
+}
+
+impl Process {
+    /// Starts a child. Blocks until it runs its program, some hundred microseconds; needs a runtime with I/O.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system says against it.
+    pub(super) fn spawn(command: &HookCommand) -> io::Result<Self> {
+        // The standard library does all of this by `posix_spawn`, folder and group included, which does not copy the
+        // host's page tables. One setting more (a user, a hook before exec) would turn it to a fork.
+        let mut child = Command::new(&command.program)
+            .args(&command.args)
+            .current_dir(&command.cwd)
+            .env_clear()
+            .envs(
+                command
+                    .vars
+                    .iter()
+                    .filter(|(name, value)| can_be_set(name, value)),
+            )
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Nothing of it is wanted, and a pipe that nobody reads would stall a child that floods it.
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        // First of all, so that no error below leaves the child behind.
+        let leader = Leader::of(child)?;
+        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        let (stdin, stdout) = (OwnedFd::from(stdin), OwnedFd::from(stdout));
+        ioctl_fionbio(&stdin, true)?;
+        ioctl_fionbio(&stdout, true)?;
+        Ok(Self {
+            leader,
+            stdin,
+            stdout: Receiver::from_owned_fd_unchecked(stdout)?,
+        })
+    }
+
+    /// Writes what its pipe takes of `bytes` without waiting, and tells how much that was.
+    ///
+    /// # Errors
+    ///
+    /// Where it has closed its end, or has ended.
+    pub(super) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        match rustix::io::write(&self.stdin, bytes) {
+            Ok(count) => Ok(count),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether it lives, holds its stdout and has printed nothing so far.
+    pub(super) fn is_waiting(&self) -> bool {
+        let Some(exit) = self.leader.exit() else {
+            return false;
+        };
+        // The system is asked, not the runtime, which learns of an event only when it looks for some.
+        let mut looks = [
+            PollFd::new(&self.stdout, PollFlags::IN),
+            PollFd::from_borrowed_fd(exit, PollFlags::IN),
+        ];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        poll(&mut looks, Some(&now)) == Ok(0)
+    }
+}
+
+/// Whether a variable can be handed to a process at all. One that cannot must not keep the child from starting.
+fn can_be_set(name: &str, value: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
+}

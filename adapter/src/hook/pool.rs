@@ -1,0 +1,218 @@
+//! The child that waits ready during a run (H8): when one is started, when it is let go, and when it is no use.
+//!
+//! How a child is started and asked is the port's business. Here it is decided only that one waits, so everything holds
+//! for the simulated hook too. Between runs there is no child, no timer and no task.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::ports::offload;
+use crate::{HookAsk, HookCommand, HookPort, HookReport, ReadyHook, Work};
+
+/// Puts questions to the hook: to the child that waits where there is one, else to a new one.
+pub(crate) struct Pool {
+    port: Arc<dyn HookPort>,
+    /// Where children are started, since that blocks: a thread on which answers arrive must not wait for it.
+    work: Arc<dyn Work>,
+    /// How long a child may wait.
+    age: Duration,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// No child waits from here on.
+    closed: bool,
+    /// Set from the start of a run until the agent settles.
+    run: Option<Run>,
+}
+
+struct Run {
+    waiting: Option<Waiting>,
+    /// A child did not wait for its question. Such a hook would cost two processes for each question.
+    unfit: bool,
+    /// Lets a child go that waits for too long.
+    _keeper: AbortOnDropHandle<()>,
+}
+
+/// A child that waits, or is being started.
+struct Waiting {
+    command: HookCommand,
+    files: Files,
+    since: Instant,
+    child: AbortOnDropHandle<Option<Box<dyn ReadyHook>>>,
+}
+
+impl Pool {
+    pub(crate) fn new(port: Arc<dyn HookPort>, work: Arc<dyn Work>, age: Duration) -> Self {
+        Self {
+            port,
+            work,
+            age,
+            state: Arc::default(),
+        }
+    }
+
+    /// A run begins in which this is asked. Needs a runtime; waits for nothing.
+    pub(crate) fn begin(&self, command: &HookCommand) {
+        let mut state = self.state();
+        if state.closed {
+            return;
+        }
+        if let Some(run) = &mut state.run {
+            run.unfit = false;
+        } else {
+            state.run = Some(Run {
+                waiting: None,
+                unfit: false,
+                _keeper: AbortOnDropHandle::new(tokio::spawn(keep(
+                    Arc::downgrade(&self.state),
+                    self.age,
+                ))),
+            });
+        }
+        drop(state);
+        self.refill(command);
+    }
+
+    /// Lets the child go: the agent has settled, or what is configured has changed.
+    pub(crate) fn empty(&self) {
+        // What is dropped ends a process, for which nobody needs to wait at the lock.
+        let run = self.state().run.take();
+        drop(run);
+    }
+
+    /// Lets the child go for good.
+    pub(crate) fn close(&self) {
+        self.state().closed = true;
+        self.empty();
+    }
+
+    /// Puts a question. Whether a child waited makes no difference but in time.
+    ///
+    /// The next child is started once this one has answered. Before, the two would share the processors, and whoever waits
+    /// is to wait for the answer only; behind it there is the time in which the tool runs.
+    pub(crate) async fn ask(&self, ask: HookAsk) -> HookReport {
+        let command = ask.command.clone();
+        let answer = match self.take(&command).await {
+            Some(ready) => ready.ask(ask).await,
+            None => Ok(self.port.ask(ask).await),
+        };
+        match answer {
+            Ok(report) => {
+                self.refill(&command);
+                report
+            }
+            Err(ask) => {
+                self.distrust();
+                self.port.ask(ask).await
+            }
+        }
+    }
+
+    /// The child that waits, where it is what would be started now.
+    async fn take(&self, command: &HookCommand) -> Option<Box<dyn ReadyHook>> {
+        let waiting = self.state().run.as_mut()?.waiting.take()?;
+        let usable = waiting.command == *command
+            && Instant::now() < waiting.since + self.age
+            && Files::of(command).as_ref() == Some(&waiting.files);
+        if usable {
+            // One that panicked is none (F1).
+            waiting.child.await.ok()?
+        } else {
+            None
+        }
+    }
+
+    /// Starts the next child, unless one waits or no run is on.
+    fn refill(&self, command: &HookCommand) {
+        let mut state = self.state();
+        let Some(run) = &mut state.run else { return };
+        if run.waiting.is_some() || run.unfit {
+            return;
+        }
+        // Before the start: a file that changes in between then counts as changed.
+        let Some(files) = Files::of(command) else {
+            return;
+        };
+        let (port, work) = (Arc::clone(&self.port), Arc::clone(&self.work));
+        let started = command.clone();
+        run.waiting = Some(Waiting {
+            command: command.clone(),
+            files,
+            since: Instant::now(),
+            child: AbortOnDropHandle::new(tokio::spawn(async move {
+                offload(&*work, move || port.prepare(&started)).await?
+            })),
+        });
+    }
+
+    fn distrust(&self) {
+        let mut state = self.state();
+        let waiting = state.run.as_mut().and_then(|run| {
+            run.unfit = true;
+            run.waiting.take()
+        });
+        drop(state);
+        drop(waiting);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // Nothing in here leaves it half changed, and a child less is no loss (F1).
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets each child go whose time is over, for as long as the run is on.
+async fn keep(state: Weak<Mutex<State>>, age: Duration) {
+    loop {
+        let Some(state) = state.upgrade() else { return };
+        let now = Instant::now();
+        let (next, late) = {
+            let mut state = lock(&state);
+            let Some(run) = &mut state.run else { return };
+            match &run.waiting {
+                Some(waiting) if waiting.since + age > now => (waiting.since + age, None),
+                // One that is started from here on lives at least that long.
+                _ => (now + age, run.waiting.take()),
+            }
+        };
+        drop(late);
+        drop(state);
+        sleep_until(next).await;
+    }
+}
+
+/// The files that make a child what it is: replaced, a child from before is not what would be started now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Files {
+    program: [u64; 5],
+    cwd: [u64; 2],
+}
+
+impl Files {
+    fn of(command: &HookCommand) -> Option<Self> {
+        let look = |path: &Path| fs::metadata(path).ok();
+        let (program, cwd) = (look(&command.program)?, look(&command.cwd)?);
+        Some(Self {
+            program: [
+                program.dev(),
+                program.ino(),
+                program.size(),
+                program.mtime().cast_unsigned(),
+                program.mtime_nsec().cast_unsigned(),
+            ],
+            cwd: [cwd.dev(), cwd.ino()],
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! What was measured, in a table: medians with their spread, and ratios against their targets.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Times of one way, in microseconds.
+#[derive(Debug, Default)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    /// Adds one.
+    pub fn push(&mut self, time: Duration) {
+        self.0.push(time.as_secs_f64() * 1e6);
+    }
+
+    /// Of times in microseconds.
+    pub fn of(times: Vec<f64>) -> Self {
+        Self(times)
+    }
+
+    /// The time that `share` of all are below, from 0 to 1.
+    fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().saturating_sub(1);
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a place in a list of some hundred"
+        )]
+        let at = (last as f64 * share).round() as usize;
+        sorted.get(at).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The median.
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The ratio of the medians.
+    pub fn against(&self, name: &'static str, base: &Self) -> Ratio {
+        Ratio {
+            text: format!("{:.2} x {name}", self.median() / base.median()),
+            value: self.median() / base.median(),
+            target: None,
+        }
+    }
+
+    /// What it takes longer than the base, in microseconds.
+    pub fn adds(&self, added: f64) -> Ratio {
+        Ratio {
+            text: format!("{added:+.0} us"),
+            value: added,
+            target: None,
+        }
+    }
+}
+
+/// A figure and what it should be.
+pub struct Ratio {
+    text: String,
+    value: f64,
+    target: Option<(bool, String)>,
+}
+
+impl Ratio {
+    /// It should not be above.
+    pub fn at_most(mut self, target: f64) -> Self {
+        self.target = Some((self.value <= target, format!("at most {target:.2}")));
+        self
+    }
+
+    /// It should not be below.
+    pub fn at_least(mut self, target: f64) -> Self {
+        self.target = Some((self.value >= target, format!("at least {target:.0}")));
+        self
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)?;
+        match &self.target {
+            Some((true, target)) => write!(out, " (met: {target})"),
+            Some((false, target)) => write!(out, " (MISSED: {target})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The table as it grows.
+#[derive(Default)]
+pub struct Table(Vec<String>);
+
+impl Table {
+    /// Adds a way.
+    pub fn add(&mut self, child: &str, way: &str, samples: &Samples, ratios: &[Ratio]) {
+        let ratios: Vec<String> = ratios.iter().map(Ratio::to_string).collect();
+        self.0.push(format!(
+            "{child:<18} {way:<26} {:>7.0} {:>7.0} {:>7.0}   {}",
+            samples.median(),
+            samples.quantile(0.25),
+            samples.quantile(0.75),
+            ratios.join(", ")
+        ));
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            out,
+            "{:<18} {:<26} {:>7} {:>7} {:>7}   ratio of medians",
+            "child", "way (us)", "median", "q1", "q3"
+        )?;
+        self.0.iter().try_for_each(|line| writeln!(out, "{line}"))
+    }
+}
