@@ -296,6 +296,9 @@ struct Task {
     handle: tokio::task::AbortHandle,
 }
 
+/// A server that was started, by name, and its process, where it has one.
+type Server = (String, Option<Arc<dyn ProcessControl>>);
+
 /// What all parts of one host share.
 pub(crate) struct Shared {
     pub(crate) options: HostOptions,
@@ -311,7 +314,7 @@ pub(crate) struct Shared {
     pub(crate) stored: Mutex<BTreeMap<String, History>>,
     stdout: Mutex<String>,
     stderr: Mutex<Vec<String>>,
-    servers_up: Mutex<Vec<(String, Option<Arc<dyn ProcessControl>>)>>,
+    servers_up: Mutex<Vec<Server>>,
     client_loaded: AtomicBool,
     /// A permit for each script that may run at once, in whatever session.
     pub(crate) workers: Arc<Semaphore>,

@@ -4,13 +4,14 @@
 //!
 //! Supports: factories, handlers and their order, the agent loop with parallel and sequential batches, steering and
 //! follow-ups, abort, retries, session history, compaction, tree navigation, new/resume/fork/clone/reload, custom messages,
-//! slash commands, the registry of tools, `registerMcpServer`, and stdio MCP servers.
+//! slash commands, the registry of tools, `codemode` and `tool_search`, `registerMcpServer`, MCP servers over stdio and
+//! over streamable HTTP, and questions to the person.
 //!
-//! Does not model, and says so where a person or an extension asks for it: HTTP servers, their `auth`, and signing in.
+//! Does not model, and says so where a person asks for it: signing in to a server (OAuth).
 //!
 //! Does not model: the text of Pi's own system prompt, `message_update`, the instructions that the model gets for a
 //! summary (a placeholder stands for them), images for the model, models other than one chat-completions model, JavaScript
-//! (a `codemode` script does what [`codemode::Scripts`] says), skills, prompt templates, dialogs, and what `pi`,
+//! (a `codemode` script does what [`codemode::Scripts`] says), skills, prompt templates, and what `pi`,
 //! `ctx` and the RPC commands offer beyond what is here: there is no method for it, and such a command is unknown.
 
 mod agent;

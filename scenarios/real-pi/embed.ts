@@ -78,7 +78,7 @@ async function perform(command: Command): Promise<object | undefined> {
 		case "get_state":
 			return done({ sessionFile: session.sessionFile });
 		case "get_entries":
-			return done({ entries: session.sessionManager.getEntries() });
+			return done({ entries: session.sessionManager.getEntries(), leafId: session.sessionManager.getLeafId() });
 		default:
 			throw new Error(`Unknown command: ${type}`);
 	}
