@@ -172,6 +172,14 @@ impl ModelReply {
         pieces
     }
 
+    /// The text that comes with the beginning of the stream; empty where there is none or a pause comes first.
+    pub fn first_text(&self) -> String {
+        match self.pieces().into_iter().next() {
+            Some(Piece::Text(text)) => text,
+            _ => String::new(),
+        }
+    }
+
     /// A plain answer.
     pub fn text(text: impl Into<String>) -> Self {
         Self {

@@ -83,7 +83,8 @@ pub(super) async fn respond(session: &Session, signal: &CancellationToken) -> Va
 
 /// `message_start` of an answer that begins to arrive.
 async fn start(session: &Session, blank: &Value, reply: &ModelReply) {
-    match text_part(&reply.text).filter(|_| session.host.does(Difference::ShowsTextAtStart)) {
+    match text_part(&reply.first_text()).filter(|_| session.host.does(Difference::ShowsTextAtStart))
+    {
         Some(text) => {
             let mut shown = blank.clone();
             shown["content"] = Value::Array(vec![text]);

@@ -75,7 +75,10 @@ async fn complete(State(model): State<ScriptedModel>, body: Bytes) -> Response {
         return (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
     }
     let events = stream::iter(chunks(&reply)).then(|chunk| async move {
-        tokio::time::sleep(chunk.pause).await;
+        // Chunks without a pause between them arrive in one write: even a wait of no time would part them.
+        if !chunk.pause.is_zero() {
+            tokio::time::sleep(chunk.pause).await;
+        }
         Ok::<_, Infallible>(Event::default().data(chunk.data))
     });
     Sse::new(events).into_response()
@@ -98,9 +101,12 @@ fn chunks(reply: &ModelReply) -> Vec<Chunk> {
     };
     let mut begun = 0;
     let mut pause = Duration::ZERO;
-    let begin = chunk(json!({ "role": "assistant", "content": "" }), None);
+    // What comes at once comes with the role, as providers send it: older versions show it in `message_start`.
+    let first = reply.first_text();
+    let with_role = usize::from(!first.is_empty());
+    let begin = chunk(json!({ "role": "assistant", "content": first }), None);
     let mut chunks = vec![(Duration::ZERO, begin)];
-    for piece in reply.pieces() {
+    for piece in reply.pieces().into_iter().skip(with_role) {
         let delta = match piece {
             Piece::Pause(lasts) => {
                 pause += lasts;
