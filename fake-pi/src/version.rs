@@ -91,8 +91,8 @@ impl FromStr for Version {
 /// replaced while its hook runs starts two servers of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// A replaced session runs `session_start` and `resources_discover` twice on the new instance (pi-host.md 14; case
-    /// `host/old-handle`).
+    /// A replaced session runs `session_start` and `resources_discover` twice on the new instance, in RPC mode
+    /// (pi-host.md 14; case `host/old-handle`); the terminal does not (case `modes/terminal`).
     StartsReplacedTwice,
     /// An abort while a batch is prepared leaves the calls after the one in hand without events and without a result;
     /// the next request fills them in (pi-host.md 14; case `abort/batch-being-prepared`).

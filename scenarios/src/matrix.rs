@@ -1,8 +1,9 @@
 //! What came of each case in each version of Pi when it was last compared: the file `matrix.json`, which
 //! `pi-bench conform --write-matrix` keeps and from which the README shows its table.
 //!
-//! A test run compares with one version only. So that the other columns cannot go stale unseen, the file names its
-//! cases, and [`Matrix::complaints`] says which are missing and which cells nothing explains.
+//! A test run compares with one version only. The file names its cases, and [`Matrix::missing`] and
+//! [`Matrix::complaints`] say which are not measured and which cells nothing explains; whether a cell is still true only a
+//! new measurement says.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

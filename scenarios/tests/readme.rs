@@ -38,7 +38,7 @@ impl Part {
 }
 
 #[test]
-fn the_table_of_an_area_is_the_one_that_run_prints() {
+fn the_readme_shows_the_table_that_run_prints() {
     let cases = suite::read(&suite::own_cases(), &["readiness/".to_owned()]).expect("cases");
     let plays: Vec<_> = cases
         .iter()
@@ -54,7 +54,7 @@ fn the_table_of_an_area_is_the_one_that_run_prints() {
 }
 
 #[test]
-fn the_table_of_versions_is_the_one_that_was_measured() {
+fn the_readme_shows_the_versions_that_were_measured() {
     let cases = suite::read(&suite::own_cases(), &[]).expect("cases");
     let kept = Matrix::read(&matrix::own_file()).expect("a matrix");
     let part = Part {

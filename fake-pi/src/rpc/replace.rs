@@ -107,7 +107,7 @@ pub(crate) async fn replace(host: &Arc<Shared>, replacement: Replacement) -> Res
         start["previousSessionFile"] = previous.into();
     }
     bind(&next, start.clone()).await;
-    if host.does(Difference::StartsReplacedTwice) {
+    if host.does(Difference::StartsReplacedTwice) && host.options.mode == Mode::Rpc {
         start_extensions(&next, &instance, start, "startup").await;
     }
     Ok(false)

@@ -66,7 +66,8 @@ fn known(lane: Lane) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// The events that a recorder keeps, from the file that both recorders read; `servers`, `told` and `navigated` are what it adds.
+/// The events that a recorder keeps, from the file that both recorders read; `servers`, `told` and `navigated` are what it
+/// adds, and `hooks` is what a scripted extension counts.
 fn recorded() -> Vec<String> {
     let recorded: serde_json::Value =
         serde_json::from_str(include_str!("../../real-pi/recorded.json")).unwrap_or_default();

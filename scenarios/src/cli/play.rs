@@ -1,4 +1,4 @@
-//! Commands that play: `run`, `conform`, `show`.
+//! Commands that play: `run`, `conform`, `mutations`, `show`.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal as _};

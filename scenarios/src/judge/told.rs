@@ -39,8 +39,12 @@ fn by_one_instance(case: &Case, trace: &Trace) -> Vec<Failure> {
             // A program that embeds Pi disposes of a session without a word to its extensions.
             "session_start" if case.host.mode == Mode::Embedded => told.clear(),
             "told" => {
+                let mut here = BTreeMap::new();
+                count(&event.payload, &mut here);
                 count(&event.payload, &mut told);
-                let again = told.iter().filter(|(_, times)| **times > 1);
+                let again = told
+                    .iter()
+                    .filter(|(paragraph, times)| **times > 1 && here.contains_key(*paragraph));
                 failures.extend(again.map(|(paragraph, times)| {
                     let what = format!("told {times} times by one instance: {paragraph:?}");
                     Failure::new(CHECK, what).at(trace, event)

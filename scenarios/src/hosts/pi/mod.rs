@@ -70,8 +70,11 @@ async fn run(
     let endpoint = Endpoint::open(ScriptedModel::new(case.model.clone(), recorder.clone())).await?;
     fs::write(folder.agent().join("models.json"), endpoint.models_json())?;
     if case.host.connector == Connector::Absent && command::lacks_no_mcp(pi) {
-        let settings = json!({ "extensions": ["-builtin:mcp"] });
-        fs::write(folder.agent().join("settings.json"), settings.to_string())?;
+        let path = folder.agent().join("settings.json");
+        let laid_out = fs::read_to_string(&path).unwrap_or_default();
+        let mut settings: Value = serde_json::from_str(&laid_out).unwrap_or_else(|_| json!({}));
+        settings["extensions"] = json!(["-builtin:mcp"]);
+        fs::write(path, settings.to_string())?;
     }
     let files = RunFiles::write(case, folder)?;
     let journal = follow_journal(files.journal.clone(), recorder.clone());
