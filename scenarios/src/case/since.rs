@@ -26,7 +26,7 @@ pub enum Before {
     /// Both hosts play it and must tell the same; what the case expects is not asked.
     #[default]
     Compared,
-    /// Nothing: what the real Pi does there depends on chance.
+    /// Nothing: what the real Pi does there depends on chance, or is not modelled; the reason says which.
     NotPlayed,
 }
 
