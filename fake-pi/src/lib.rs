@@ -36,6 +36,7 @@ mod settings;
 pub mod tool;
 mod tool_search;
 pub mod tools;
+mod utf16;
 mod version;
 
 pub use agent::system::SYSTEM_PROMPT;

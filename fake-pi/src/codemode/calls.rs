@@ -8,11 +8,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::output::head;
 use super::script::ScriptCall;
 use crate::agent::nested::ToolSession;
 use crate::extension::lock;
 use crate::registry::tools::Entry;
+use crate::utf16::head;
 
 /// UTF-16 units of a row's arguments and of its error.
 const MOST_ARGUMENTS: usize = 200;

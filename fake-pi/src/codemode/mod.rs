@@ -24,7 +24,6 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 pub(crate) use self::describe::described;
-pub(crate) use self::output::head;
 pub(crate) use self::script::NoScripts;
 pub use self::script::{ScriptCall, Scripts, Source, Step};
 use crate::host;

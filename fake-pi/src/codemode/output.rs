@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::tools::output_file;
+use crate::utf16::{head, tail, units};
 
 /// Tokens of output that the model reads when the script does not say how many.
 const MOST_TOKENS: u64 = 10_000;
@@ -105,36 +106,6 @@ pub(super) fn header(completed: bool, seconds: f64) -> Value {
     json!({"type": "text", "text": format!("Script {how}\nWall time {seconds:.1} seconds\nOutput:\n")})
 }
 
-fn units(text: &str) -> usize {
-    text.chars().map(char::len_utf16).sum()
-}
-
-/// The first UTF-16 units of a text, without half a character.
-pub(crate) fn head(text: &str, most: usize) -> &str {
-    let mut left = most;
-    let end = text.char_indices().find(|(_, character)| {
-        let size = character.len_utf16();
-        let fits = size <= left;
-        left = left.saturating_sub(size);
-        !fits
-    });
-    end.map_or(text, |(end, _)| &text[..end])
-}
-
-/// The last UTF-16 units of a text, without half a character.
-fn tail(text: &str, most: usize) -> &str {
-    let mut left = most;
-    let mut start = text.len();
-    for (at, character) in text.char_indices().rev() {
-        if character.len_utf16() > left {
-            break;
-        }
-        left -= character.len_utf16();
-        start = at;
-    }
-    &text[start..]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,12 +147,5 @@ mod tests {
         );
         assert_eq!(std::fs::read_to_string(file).ok(), Some("x".repeat(100)));
         assert_eq!(cut("xx".into(), None, folder.path()), ("xx".into(), None));
-    }
-
-    #[test]
-    fn no_half_of_a_character_is_kept() {
-        assert_eq!(head("a😀b", 2), "a");
-        assert_eq!(head("a😀b", 3), "a😀");
-        assert_eq!(tail("a😀b", 2), "b");
     }
 }

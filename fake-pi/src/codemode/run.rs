@@ -15,7 +15,7 @@ use super::script::{ScriptCall, Scripts, Source, Step};
 use super::source::{self, Options};
 use crate::tool::{ToolError, ToolOutput, ToolRun};
 
-/// How long a script waits until another has ended.
+/// The patience of a script that finds all workers busy.
 const WORKER_WAIT: Duration = Duration::from_secs(60);
 
 /// What an abort is called.

@@ -93,7 +93,7 @@ impl Tool for ResourceTool {
 }
 
 impl Manager {
-    /// The enabled servers with resources that are not hidden.
+    /// Who can be asked for resources: each server that is switched on, shows itself and said at its start that it has some.
     fn with_resources(&self) -> Vec<(Arc<Server>, Arc<Link>)> {
         let servers = self.servers().into_iter();
         servers
@@ -104,8 +104,7 @@ impl Manager {
             .collect()
     }
 
-    /// Registers the three tools with the widest exposure of the servers that they reach; without such a server they are
-    /// hidden.
+    /// Puts the three tools where the most open of those servers stands, or out of sight when nobody can be asked.
     pub(super) fn offer_resource_tools(self: &Arc<Self>) {
         let servers = self.with_resources();
         let reached = |exposure: &McpExposure| {

@@ -10,6 +10,7 @@ use crate::instance::Ctx;
 const USAGE: &str =
     "Usage: /mcp, /mcp login [server], /mcp logout [server], /mcp reconnect [server]";
 const NO_SIGN_IN: &str = "signing in is not modelled by the simulated host";
+const NO_CHOICE: &str = "a choice of servers is not modelled by the simulated host";
 const NOBODY_SIGNS_IN: &str =
     "No enabled MCP server uses OAuth. Only HTTP servers without an Authorization header do.";
 const NOBODY_TO_RECONNECT: &str = "No enabled MCP server to reconnect.";
@@ -43,29 +44,43 @@ fn described(server: &Server) -> String {
     }
 }
 
-/// Which servers a word of `/mcp` is about.
-struct Choice {
-    eligible: fn(&Server) -> bool,
-    preferred: fn(&Server) -> bool,
-    none: &'static str,
+/// The words of `/mcp` that are about one server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Errand {
+    Reconnect,
+    SignIn,
 }
 
-fn stands_at(server: &Server, states: &[State]) -> bool {
-    let state = server.link().map(|link| link.state());
-    state.is_some_and(|state| states.contains(&state))
+impl Errand {
+    /// Whether it can be done with a server at all.
+    fn suits(self, server: &Server) -> bool {
+        let has_link = server.link().is_some();
+        match self {
+            Self::Reconnect => has_link,
+            Self::SignIn => has_link && server.config.signs_in(),
+        }
+    }
+
+    /// Whether a server looks as if it waits for it.
+    fn is_due(self, server: &Server) -> bool {
+        let state = server.link().map(|link| link.state());
+        match self {
+            Self::Reconnect => matches!(state, Some(State::Failed | State::Disconnected)),
+            Self::SignIn => state == Some(State::NeedsAuth),
+        }
+    }
+
+    /// What the person reads when it suits no server, or not the one they named.
+    fn in_vain(self) -> &'static str {
+        match self {
+            Self::Reconnect => NOBODY_TO_RECONNECT,
+            Self::SignIn => NOBODY_SIGNS_IN,
+        }
+    }
 }
 
-const TO_RECONNECT: Choice = Choice {
-    eligible: |server| server.link().is_some(),
-    preferred: |server| stands_at(server, &[State::Failed, State::Disconnected]),
-    none: NOBODY_TO_RECONNECT,
-};
-
-const TO_SIGN_IN: Choice = Choice {
-    eligible: |server| server.link().is_some() && server.config.signs_in(),
-    preferred: |server| stands_at(server, &[State::NeedsAuth]),
-    none: NOBODY_SIGNS_IN,
-};
+/// Why an errand comes to nothing: a text and the kind of the notice.
+type Refusal = (String, &'static str);
 
 impl Manager {
     /// Tells once what needs the person: errors of `mcp.json` and failed servers, or only those of `only`.
@@ -128,49 +143,47 @@ impl Manager {
         let named = words.get(1).copied();
         match words.first().copied() {
             None => ctx.notify(&self.status(), Some("info")),
-            Some("login" | "logout") => match self.pick(named, &TO_SIGN_IN, ctx)? {
-                Some(_) => ctx.notify(NO_SIGN_IN, Some("error")),
-                None => Ok(()),
-            },
-            Some("reconnect") => match self.pick(named, &TO_RECONNECT, ctx)? {
-                Some(server) => self.reconnect(&server, ctx).await,
-                None => Ok(()),
-            },
+            Some("login" | "logout") => self.go(Errand::SignIn, named, ctx).await,
+            Some("reconnect") => self.go(Errand::Reconnect, named, ctx).await,
             Some(_) => ctx.notify(USAGE, Some("warning")),
         }
     }
 
-    /// The server that a word is about; with none the person was told why.
-    fn pick(
-        &self,
-        name: Option<&str>,
-        choice: &Choice,
-        ctx: &Ctx,
-    ) -> Result<Option<Arc<Server>>, Thrown> {
-        if let Some(name) = name {
-            let server = self.server(name);
-            let why = match &server {
-                None => unknown(name),
-                Some(server) if !(choice.eligible)(server) => choice.none.to_owned(),
-                Some(_) => return Ok(server),
-            };
-            return ctx.notify(&why, Some("error")).map(|()| None);
+    async fn go(&self, errand: Errand, named: Option<&str>, ctx: &Ctx) -> Result<(), Thrown> {
+        let goal = match named {
+            Some(name) => self.named_goal(errand, name),
+            None => self.obvious_goal(errand),
+        };
+        match (goal, errand) {
+            (Ok(server), Errand::Reconnect) => self.reconnect(&server, ctx).await,
+            (Ok(_), Errand::SignIn) => ctx.notify(NO_SIGN_IN, Some("error")),
+            (Err((why, kind)), _) => ctx.notify(&why, Some(kind)),
         }
-        let eligible = |server: &Arc<Server>| (choice.eligible)(server);
-        let candidates: Vec<_> = self.servers().into_iter().filter(eligible).collect();
-        let mut preferred = candidates
-            .iter()
-            .filter(|server| (choice.preferred)(server));
-        match (candidates.as_slice(), preferred.next(), preferred.next()) {
-            ([], _, _) => ctx.notify(choice.none, Some("info")).map(|()| None),
-            ([only], _, _) | (_, Some(only), None) => Ok(Some(only.clone())),
-            // Among several the real Pi asks the person; a question has no answer here.
-            _ => ctx
-                .notify(
-                    "a choice of servers is not modelled by the simulated host",
-                    Some("error"),
-                )
-                .map(|()| None),
+    }
+
+    fn named_goal(&self, errand: Errand, name: &str) -> Result<Arc<Server>, Refusal> {
+        let server = self.server(name).ok_or_else(|| (unknown(name), "error"))?;
+        if errand.suits(&server) {
+            Ok(server)
+        } else {
+            Err((errand.in_vain().to_owned(), "error"))
+        }
+    }
+
+    /// The one server that it suits, or else the one of them that waits for it.
+    fn obvious_goal(&self, errand: Errand) -> Result<Arc<Server>, Refusal> {
+        let mut goals = self.servers();
+        goals.retain(|server| errand.suits(server));
+        if goals.is_empty() {
+            return Err((errand.in_vain().to_owned(), "info"));
+        }
+        if goals.len() > 1 {
+            goals.retain(|server| errand.is_due(server));
+        }
+        match <[Arc<Server>; 1]>::try_from(goals) {
+            Ok([server]) => Ok(server),
+            // The real Pi asks the person; a question has no answer here.
+            Err(_) => Err((NO_CHOICE.to_owned(), "error")),
         }
     }
 

@@ -9,6 +9,8 @@ use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
+use crate::utf16;
+
 /// Time that a server has to end by itself once its input closed.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -100,18 +102,8 @@ impl StderrTail {
     pub fn shown(&self) -> Option<String> {
         let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&bytes);
-        let mut room = TAIL_UNITS;
-        let kept: Vec<char> = text
-            .trim()
-            .chars()
-            .rev()
-            .take_while(|character| {
-                let fits = character.len_utf16() <= room;
-                room = room.saturating_sub(if fits { character.len_utf16() } else { room });
-                fits
-            })
-            .collect();
-        (!kept.is_empty()).then(|| kept.into_iter().rev().collect())
+        let kept = utf16::tail(text.trim(), TAIL_UNITS);
+        (!kept.is_empty()).then(|| kept.to_owned())
     }
 }
 

@@ -148,7 +148,7 @@ impl Listing {
         has_address
             && match self {
                 Self::Tools => item.get("inputSchema").is_some_and(Value::is_object),
-                // The address stands in for a missing name.
+                // Without a name it is called by its address.
                 Self::Resources | Self::Templates => item.get("name").is_none_or(Value::is_string),
             }
     }
@@ -184,7 +184,7 @@ pub fn page(listing: Listing, answer: Value) -> Result<Page, String> {
         })
         .collect();
     let items = items.ok_or_else(|| format!("Invalid entry in MCP {method} result"))?;
-    // Some servers end the list with an empty cursor instead of none.
+    // `""` is taken for the end of the list too.
     let next_cursor = match answer.remove("nextCursor") {
         None | Some(Value::Null) => None,
         Some(Value::String(cursor)) => Some(cursor).filter(|cursor| !cursor.is_empty()),

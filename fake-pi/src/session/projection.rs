@@ -32,7 +32,7 @@ pub(crate) fn of(branch: &[Value]) -> Vec<Projected> {
         .enumerate()
         .map(|(at, entry)| Projected {
             entry: (*entry).clone(),
-            // Only the newest compaction counts; an older one may lie among what it kept.
+            // One that is not at the front was kept by the one that is, and says nothing any more.
             messages: if at > 0 && entry["type"] == "compaction" {
                 Vec::new()
             } else {

@@ -1,5 +1,6 @@
 //! Which tools match a query best: BM25 over the descriptions, with the name and the server as fields of their own.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -64,6 +65,99 @@ impl Document {
             || self.mentions.contains_key(word)
             || self.in_server.contains(word)
     }
+
+    /// What a word counts for here, next to texts that are `usual` words long.
+    fn weight(&self, word: &str, usual: f64) -> f64 {
+        let mentions = self.mentions.get(word).copied().unwrap_or(0.0);
+        let damping = SATURATION * (1.0 - LENGTH + LENGTH * self.length / usual);
+        let mut weight = mentions * (SATURATION + 1.0) / (mentions + damping);
+        if self.in_name.contains(word) {
+            weight += IN_NAME;
+        }
+        if self.in_server.contains(word) {
+            weight += IN_SERVER;
+        }
+        weight
+    }
+
+    /// Whether this is how a tool is called, with its server or without.
+    fn is_called(&self, call: &str) -> bool {
+        let name = plain(&self.name);
+        name.strip_suffix(call)
+            .is_some_and(|server| server.is_empty() || server.ends_with("__"))
+    }
+}
+
+/// How well a document answers a query.
+struct Standing {
+    is_called_so: bool,
+    words_found: usize,
+    worth: f64,
+}
+
+impl Standing {
+    /// Less for the standing that comes first: a name beats any number of words, and each word any worth.
+    fn order(&self, other: &Self) -> Ordering {
+        other
+            .is_called_so
+            .cmp(&self.is_called_so)
+            .then_with(|| other.words_found.cmp(&self.words_found))
+            .then_with(|| other.worth.total_cmp(&self.worth))
+    }
+}
+
+/// A query, prepared against all that is searched.
+struct Query {
+    call: String,
+    /// Its words, each with how rare it is.
+    words: BTreeMap<String, f64>,
+    /// The length of a text in the mean.
+    usual: f64,
+}
+
+impl Query {
+    fn over(documents: &[Document], query: &str) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "nobody has that many tools")]
+        let count = |items: usize| items as f64;
+        let total = count(documents.len());
+        let usual = documents.iter().map(|one| one.length).sum::<f64>() / total;
+        let rarity = |word: &String| {
+            let having = count(documents.iter().filter(|one| one.has(word)).count());
+            (1.0 + (total - having + 0.5) / (having + 0.5)).ln()
+        };
+        let distinct: BTreeSet<String> = words(query).into_iter().collect();
+        let words = distinct.into_iter().map(|word| {
+            let rarity = rarity(&word);
+            (word, rarity)
+        });
+        Self {
+            call: plain(query),
+            words: words.collect(),
+            usual: if usual > 0.0 { usual } else { 1.0 },
+        }
+    }
+
+    /// Where a document stands; nowhere if it has none of the words.
+    fn standing(&self, document: &Document) -> Option<Standing> {
+        let mut standing = Standing {
+            is_called_so: document.is_called(&self.call),
+            words_found: 0,
+            worth: 0.0,
+        };
+        for (word, rarity) in &self.words {
+            let weight = document.weight(word, self.usual);
+            standing.words_found += usize::from(weight > 0.0);
+            standing.worth += rarity * weight;
+        }
+        if standing.words_found == 0 {
+            return None;
+        }
+        let own = &document.own_name;
+        if !own.is_empty() && own.iter().all(|word| self.words.contains_key(word)) {
+            standing.worth += self.words.values().sum::<f64>();
+        }
+        Some(standing)
+    }
 }
 
 /// Collects the descriptions and the names of properties in a schema.
@@ -86,60 +180,19 @@ fn collect<'a>(schema: &'a Value, texts: &mut Vec<&'a str>, depth: usize) {
     }
 }
 
-/// The places of the best matches, at most `limit` of them. The tool whose name the query is comes first, then those that
-/// match most of its words, then those that match them best; equal ones keep their order.
+/// The places of at most `limit` documents, from the best standing down; those that stand alike keep their order.
 pub(super) fn rank(query: &str, documents: &[Document], limit: usize) -> Vec<usize> {
-    let wanted: BTreeSet<String> = words(query).into_iter().collect();
-    if wanted.is_empty() || documents.is_empty() {
-        return Vec::new();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "nobody has that many tools")]
-    let count = |items: usize| items as f64;
-    let total = count(documents.len());
-    let mean = documents.iter().map(|one| one.length).sum::<f64>() / total;
-    let mean = if mean > 0.0 { mean } else { 1.0 };
-    let rarity: BTreeMap<&str, f64> = wanted
-        .iter()
-        .map(|word| {
-            let having = count(documents.iter().filter(|one| one.has(word)).count());
-            let rarity = (1.0 + (total - having + 0.5) / (having + 0.5)).ln();
-            (word.as_str(), rarity)
-        })
+    let query = Query::over(documents, query);
+    let placed = documents.iter().enumerate();
+    let mut placed: Vec<(usize, Standing)> = placed
+        .filter_map(|(place, document)| Some((place, query.standing(document)?)))
         .collect();
-    let whole_name: f64 = rarity.values().sum();
-    let exact = plain(query);
-    let mut matches: Vec<(bool, usize, f64, usize)> = Vec::new();
-    for (index, document) in documents.iter().enumerate() {
-        let norm = SATURATION * (1.0 - LENGTH + LENGTH * document.length / mean);
-        let (mut score, mut covered) = (0.0, 0);
-        for (word, rarity) in &rarity {
-            let mentions = document.mentions.get(*word).copied().unwrap_or(0.0);
-            let mut weight = mentions * (SATURATION + 1.0) / (mentions + norm);
-            if document.in_name.contains(*word) {
-                weight += IN_NAME;
-            }
-            if document.in_server.contains(*word) {
-                weight += IN_SERVER;
-            }
-            covered += usize::from(weight > 0.0);
-            score += rarity * weight;
-        }
-        if score == 0.0 {
-            continue;
-        }
-        if !document.own_name.is_empty() && document.own_name.is_subset(&wanted) {
-            score += whole_name;
-        }
-        let name = plain(&document.name);
-        let is_exact = name == exact || name.ends_with(&format!("__{exact}"));
-        matches.push((is_exact, covered, score, index));
-    }
-    matches.sort_by(|one, other| {
-        let first = other.0.cmp(&one.0).then(other.1.cmp(&one.1));
-        first.then(other.2.total_cmp(&one.2))
-    });
-    let best = matches.into_iter().take(limit);
-    best.map(|(.., index)| index).collect()
+    placed.sort_by(|(_, one), (_, other)| one.order(other));
+    placed
+        .into_iter()
+        .map(|(place, _)| place)
+        .take(limit)
+        .collect()
 }
 
 /// A query or a name as names are compared.

@@ -11,6 +11,7 @@ use super::search::{Searching, search};
 use super::truncation::{self, MAX_BYTES, NO_LIMIT};
 use super::{declare, files};
 use crate::tool::{Tool, ToolError, ToolOutput, ToolRun};
+use crate::utf16;
 
 /// Matches shown when the call sets no limit.
 const DEFAULT_LIMIT: usize = 100;
@@ -199,7 +200,7 @@ impl Matches {
         };
         let text = text.strip_suffix('\n').unwrap_or(text);
         let text = text.strip_suffix('\r').unwrap_or(text);
-        let shown = first_units(text);
+        let shown = utf16::head(text, MAX_LINE_UNITS);
         let cut = if shown.len() < text.len() {
             "... [truncated]"
         } else {
@@ -246,14 +247,4 @@ impl Matches {
         }
         with_notices(cut.content, &notices, details)
     }
-}
-
-/// The first UTF-16 units of a line, no character halved.
-fn first_units(text: &str) -> &str {
-    let mut units = 0;
-    let end = text.char_indices().find(|(_, character)| {
-        units += character.len_utf16();
-        units > MAX_LINE_UNITS
-    });
-    end.map_or(text, |(at, _)| &text[..at])
 }

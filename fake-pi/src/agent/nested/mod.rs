@@ -1,5 +1,5 @@
-//! Calls that a tool makes while it runs: through the same pipeline as the model's own, with the caller's id
-//! (pi-host.md 10).
+//! Tools that call tools: a nested call is checked, run and told of like one the model asked for, and names the call it
+//! came from (pi-host.md 10).
 
 pub(crate) mod record;
 

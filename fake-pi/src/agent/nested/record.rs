@@ -67,7 +67,7 @@ impl NestedCalls {
         call["status"] = if error.is_some() { "error" } else { "ok" }.into();
         call["durationMs"] = started.take().map_or(0, elapsed_ms).into();
         if let Some(text) = error.filter(|text| !text.is_empty()) {
-            call["error"] = crate::codemode::head(text, MOST_ERROR).into();
+            call["error"] = crate::utf16::head(text, MOST_ERROR).into();
         }
     }
 

@@ -130,7 +130,7 @@ impl Link {
         lock(&self.inner).error.clone()
     }
 
-    /// Whether the server offers resources.
+    /// What the server's capabilities said of resources.
     pub(super) fn has_resources(&self) -> bool {
         lock(&self.inner).has_resources
     }

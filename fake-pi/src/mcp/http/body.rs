@@ -5,6 +5,7 @@ use http::header::CONTENT_TYPE;
 
 use super::port::{HttpBody, HttpResponse};
 use crate::mcp::failure::{Cause, Failure};
+use crate::utf16::units;
 
 /// Characters (UTF-16 units) of a body that an error shows.
 const ERROR_UNITS: usize = 500;
@@ -35,9 +36,10 @@ pub(super) async fn text(mut body: HttpBody, most: usize) -> Result<(String, boo
 
 /// A text within the length that an error shows.
 pub(super) fn shortened(text: &str) -> String {
-    if text.encode_utf16().count() <= ERROR_UNITS {
+    if units(text) <= ERROR_UNITS {
         return text.to_owned();
     }
+    // Here half a character counts, and shows as U+FFFD.
     let kept: Vec<u16> = text.encode_utf16().take(ERROR_UNITS - 3).collect();
     format!("{}...", String::from_utf16_lossy(&kept))
 }

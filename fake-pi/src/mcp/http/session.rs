@@ -113,7 +113,7 @@ impl HttpSession {
         }
         // What Node sends when nothing is asked for.
         let request = shared.request(Method::DELETE, &[(ACCEPT, "*/*")], Vec::new());
-        // The session ends on the server anyway.
+        // Whether it heard of that changes nothing here.
         let _ = timeout(END_WITHIN, shared.port.fetch(request)).await;
     }
 }
@@ -254,7 +254,7 @@ impl Shared {
             if frame.method.as_deref() == Some("notifications/initialized")
                 && !self.streams.swap(true, Ordering::Relaxed)
             {
-                self.spawn(super::streams::follow_server(self.clone()));
+                self.spawn(super::streams::keep_open(self.clone()));
             }
             return Ok(());
         };
@@ -272,7 +272,7 @@ impl Shared {
             Some("application/json") => self.take_json(response.into_body()).await,
             Some("text/event-stream") => {
                 let body = response.into_body();
-                self.spawn(super::streams::follow_answer(self.clone(), body, id));
+                self.spawn(super::streams::await_answer(self.clone(), body, id));
                 Ok(())
             }
             other => Err(refused(format!(

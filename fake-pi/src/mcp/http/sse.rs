@@ -1,4 +1,4 @@
-//! Server-sent events, read as Pi reads them: lines end in LF, CRLF or a lone CR; only data makes an event.
+//! The events of a stream, put together byte by byte: CR, LF or both end a line, and an event without data is none.
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -9,15 +9,15 @@ pub(super) struct SseEvent {
     pub(super) data: String,
 }
 
-/// What a stream said of itself so far.
+/// Where a reader of a stream stands, for the case that it has to come back.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cursor {
-    /// The id given last, by which a stream is taken up again.
-    pub(super) last_id: Option<String>,
-    /// Milliseconds that the server wants to pass before that.
-    pub(super) retry_ms: Option<u64>,
-    /// Whether an event came since the stream was opened.
-    pub(super) received: bool,
+pub(super) struct Bookmark {
+    /// The newest id that the stream named.
+    pub(super) id: Option<String>,
+    /// The server's wish how many milliseconds the reader stays away.
+    pub(super) away_ms: Option<u64>,
+    /// Whether there was an event at all since somebody last looked.
+    pub(super) moved: bool,
 }
 
 /// Bytes of a stream, cut into events.
@@ -32,7 +32,7 @@ pub(super) struct SseParser {
 
 impl SseParser {
     /// Takes the next bytes; gives the events that they end.
-    pub(super) fn push(&mut self, bytes: &[u8], cursor: &mut Cursor) -> Vec<SseEvent> {
+    pub(super) fn push(&mut self, bytes: &[u8], bookmark: &mut Bookmark) -> Vec<SseEvent> {
         let mut events = Vec::new();
         for &byte in bytes {
             let skips = std::mem::replace(&mut self.skips_lf, byte == b'\r');
@@ -40,7 +40,7 @@ impl SseParser {
                 b'\n' if skips => {}
                 b'\n' | b'\r' => {
                     let line = std::mem::take(&mut self.pending);
-                    events.extend(self.line(&line, cursor));
+                    events.extend(self.line(&line, bookmark));
                 }
                 other => self.pending.push(other),
             }
@@ -49,13 +49,13 @@ impl SseParser {
     }
 
     /// Ends the stream: what is unfinished counts as finished.
-    pub(super) fn end(&mut self, cursor: &mut Cursor) -> Vec<SseEvent> {
+    pub(super) fn end(&mut self, bookmark: &mut Bookmark) -> Vec<SseEvent> {
         let line = std::mem::take(&mut self.pending);
         let mut events = Vec::new();
         if !line.is_empty() {
-            events.extend(self.line(&line, cursor));
+            events.extend(self.line(&line, bookmark));
         }
-        events.extend(self.event(cursor));
+        events.extend(self.event(bookmark));
         events
     }
 
@@ -64,10 +64,10 @@ impl SseParser {
         self.pending.len() + self.data.iter().map(String::len).sum::<usize>()
     }
 
-    fn line(&mut self, line: &[u8], cursor: &mut Cursor) -> Option<SseEvent> {
+    fn line(&mut self, line: &[u8], bookmark: &mut Bookmark) -> Option<SseEvent> {
         let line = String::from_utf8_lossy(line);
         if line.is_empty() {
-            return self.event(cursor);
+            return self.event(bookmark);
         }
         if line.starts_with(':') {
             return None;
@@ -77,21 +77,21 @@ impl SseParser {
         match field {
             "data" => self.data.push(value.to_owned()),
             "event" => self.kind = Some(value.to_owned()).filter(|kind| !kind.is_empty()),
-            "id" if !value.contains('\0') => cursor.last_id = Some(value.to_owned()),
+            "id" if !value.contains('\0') => bookmark.id = Some(value.to_owned()),
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
-                cursor.retry_ms = value.parse().ok();
+                bookmark.away_ms = value.parse().ok();
             }
             _ => {}
         }
         None
     }
 
-    fn event(&mut self, cursor: &mut Cursor) -> Option<SseEvent> {
+    fn event(&mut self, bookmark: &mut Bookmark) -> Option<SseEvent> {
         let (kind, data) = (self.kind.take(), std::mem::take(&mut self.data));
         if data.is_empty() {
             return None;
         }
-        cursor.received = true;
+        bookmark.moved = true;
         Some(SseEvent {
             kind,
             data: data.join("\n"),
@@ -103,14 +103,14 @@ impl SseParser {
 mod tests {
     use super::*;
 
-    fn events(chunks: &[&str]) -> (Vec<SseEvent>, Cursor) {
-        let (mut parser, mut cursor) = (SseParser::default(), Cursor::default());
+    fn events(chunks: &[&str]) -> (Vec<SseEvent>, Bookmark) {
+        let (mut parser, mut bookmark) = (SseParser::default(), Bookmark::default());
         let mut events: Vec<SseEvent> = Vec::new();
         for chunk in chunks {
-            events.extend(parser.push(chunk.as_bytes(), &mut cursor));
+            events.extend(parser.push(chunk.as_bytes(), &mut bookmark));
         }
-        events.extend(parser.end(&mut cursor));
-        (events, cursor)
+        events.extend(parser.end(&mut bookmark));
+        (events, bookmark)
     }
 
     #[test]
@@ -125,14 +125,14 @@ mod tests {
 
     #[test]
     fn ids_and_delays_are_kept_and_an_unfinished_event_counts() {
-        let (found, cursor) = events(&[":note\nid: 7\nretry: 50\nretry: x\n\ndata: z"]);
+        let (found, bookmark) = events(&[":note\nid: 7\nretry: 50\nretry: x\n\ndata: z"]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].data, "z");
         assert_eq!(
-            (cursor.last_id.as_deref(), cursor.retry_ms, cursor.received),
+            (bookmark.id.as_deref(), bookmark.away_ms, bookmark.moved),
             (Some("7"), Some(50), true)
         );
-        let (none, cursor) = events(&["id: 1\n\nevent: ping\n\n"]);
-        assert_eq!((none, cursor.received), (vec![], false));
+        let (none, bookmark) = events(&["id: 1\n\nevent: ping\n\n"]);
+        assert_eq!((none, bookmark.moved), (vec![], false));
     }
 }

@@ -1,4 +1,4 @@
-//! Answers that stream, and the server's own stream: what comes on them, and how they are taken up again.
+//! What comes on streams, and when one that ended is opened again: the answer to a request, and what a server says unasked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,146 +8,164 @@ use tokio::time::{Instant, sleep};
 
 use super::port::HttpBody;
 use super::session::{MOST_BYTES, Shared};
-use super::sse::{Cursor, SseEvent, SseParser};
+use super::sse::{Bookmark, SseParser};
 use crate::mcp::failure::{Cause, Failure};
 use crate::mcp::frame::{self, Incoming};
 
-/// The delay before a stream is opened again when the server names none; it doubles, up to the longest.
-const FIRST_DELAY: Duration = Duration::from_secs(1);
-const LONGEST_DELAY: Duration = Duration::from_secs(30);
-/// How often in a row that is tried.
-const MOST_TRIES: u32 = 5;
+/// A pause that the server does not set begins with this and doubles, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Pauses that lead to nothing before a stream is given up.
+const MOST_PAUSES: u32 = 5;
 
-/// Follows the stream that answers one request, and takes it up again where it broke off if the server gave its events
-/// ids. Without an answer in the end only this request fails.
-pub(super) async fn follow_answer(shared: Arc<Shared>, body: HttpBody, id: i64) {
-    let mut cursor = Cursor::default();
-    let mut answered = false;
-    let mut failure: Option<Failure> = None;
-    let mut stream = Some(body);
-    let mut tries = 0;
-    loop {
-        if let Some(body) = stream.take() {
-            failure = consume(&shared, body, &mut cursor, |message| {
-                answered |= matches!(message, Incoming::Answer { id: Some(of), .. } if *of == id);
-            })
-            .await
-            .err();
+/// What a stream is there for.
+enum Purpose {
+    /// To bring the answer to the request with this id.
+    Answer(i64),
+    /// To bring whatever the server has to say.
+    Talk,
+}
+
+/// One reader, over all the streams that it is given one after the other.
+struct Reader {
+    purpose: Purpose,
+    bookmark: Bookmark,
+    /// Whether the awaited answer was among what came.
+    satisfied: bool,
+    /// Pauses since the reader last got somewhere.
+    pauses: u32,
+}
+
+impl Reader {
+    fn new(purpose: Purpose) -> Self {
+        Self {
+            purpose,
+            bookmark: Bookmark::default(),
+            satisfied: false,
+            pauses: 0,
         }
-        if answered {
-            return;
-        }
-        if failure.as_ref().is_some_and(|failure| !may_pass(failure)) {
-            break;
-        }
-        let Some(last) = cursor.last_id.clone().filter(|_| tries < MOST_TRIES) else {
-            break;
-        };
-        if std::mem::take(&mut cursor.received) {
-            tries = 0;
-        }
-        sleep(delay(tries, &cursor)).await;
-        tries += 1;
-        match shared.open_stream(Some(&last)).await {
-            Ok(opened) => stream = opened,
-            Err(error) => {
-                let ends = !may_pass(&error);
-                failure = Some(error);
-                if ends {
-                    break;
+    }
+
+    /// Reads a stream to its end and hands over the messages on it.
+    async fn read(&mut self, shared: &Shared, mut body: HttpBody) -> Result<(), Failure> {
+        let mut parser = SseParser::default();
+        let mut open = true;
+        while open {
+            let events = match body.next().await.transpose() {
+                Ok(Some(bytes)) => parser.push(&bytes, &mut self.bookmark),
+                Ok(None) => {
+                    open = false;
+                    parser.end(&mut self.bookmark)
+                }
+                Err(_) => {
+                    return Err(Failure {
+                        text: "terminated".into(),
+                        cause: Cause::Network,
+                    });
+                }
+            };
+            for event in events {
+                if matches!(event.kind.as_deref(), None | Some("message")) {
+                    self.hand_over(shared, event.data);
                 }
             }
-        }
-    }
-    let reason = failure.map_or("stream ended without a response".into(), |failure| {
-        failure.text
-    });
-    shared.fail(
-        id,
-        Failure::new(format!("MCP response stream failed: {reason}")),
-    );
-}
-
-/// Keeps the server's own stream open, if it has one.
-pub(super) async fn follow_server(shared: Arc<Shared>) {
-    let mut cursor = Cursor::default();
-    let mut tries = 0;
-    loop {
-        match shared.open_stream(cursor.last_id.as_deref()).await {
-            Ok(None) => return,
-            Ok(Some(body)) => {
-                let opened = Instant::now();
-                let consumed = consume(&shared, body, &mut cursor, |_| {}).await;
-                match consumed {
-                    // A stream that stood for a while was healthy, even if nothing came.
-                    Ok(()) if cursor.received || opened.elapsed() > LONGEST_DELAY => tries = 0,
-                    Err(failure) if !may_pass(&failure) => return,
-                    Ok(()) | Err(_) => {}
-                }
+            if parser.held() > MOST_BYTES {
+                return Err(format!("MCP SSE event exceeds {MOST_BYTES} bytes").into());
             }
-            Err(failure) if !may_pass(&failure) => return,
-            Err(_) => {}
         }
-        cursor.received = false;
-        if tries >= MOST_TRIES {
+        Ok(())
+    }
+
+    /// Passes one event on, unless it is no message.
+    fn hand_over(&mut self, shared: &Shared, data: String) {
+        let Some(message) = frame::parse(data.as_bytes()) else {
             return;
-        }
-        sleep(delay(tries, &cursor)).await;
-        tries += 1;
-    }
-}
-
-/// Takes the events of a stream until it ends.
-async fn consume(
-    shared: &Shared,
-    mut body: HttpBody,
-    cursor: &mut Cursor,
-    mut seen: impl FnMut(&Incoming),
-) -> Result<(), Failure> {
-    let mut parser = SseParser::default();
-    loop {
-        let piece = body.next().await;
-        let (events, is_end) = match piece {
-            Some(Ok(bytes)) => (parser.push(&bytes, cursor), false),
-            Some(Err(_)) => {
-                return Err(Failure {
-                    text: "terminated".into(),
-                    cause: Cause::Network,
-                });
-            }
-            None => (parser.end(cursor), true),
         };
-        for SseEvent { kind, data } in events {
-            if data.trim().is_empty() || kind.is_some_and(|kind| kind != "message") {
-                continue;
+        if let (Purpose::Answer(awaited), Incoming::Answer { id: Some(id), .. }) =
+            (&self.purpose, &message)
+        {
+            self.satisfied |= id == awaited;
+        }
+        // It was parsed a moment ago.
+        let _ = shared.arrive(data.into_bytes());
+    }
+
+    /// How long to stay away from a server whose stream ended after `stood`, with a failure or without; none when it is not
+    /// asked again.
+    fn pause(&mut self, failure: Option<&Failure>, stood: Duration) -> Option<Duration> {
+        if failure.is_some_and(is_final) {
+            return None;
+        }
+        let moved = std::mem::take(&mut self.bookmark.moved);
+        let used_up = self.pauses >= MOST_PAUSES;
+        let (goes_on, got_somewhere) = match self.purpose {
+            // The rest is found by an id alone. What comes after the last pause earns no more of them.
+            Purpose::Answer(_) => (self.bookmark.id.is_some() && !used_up, moved),
+            // Silence is no fault of a server that has nothing to say.
+            Purpose::Talk => {
+                let did_well = failure.is_none() && (moved || stood > LONGEST_PAUSE);
+                (did_well || !used_up, did_well)
             }
-            if let Some(message) = frame::parse(data.as_bytes()) {
-                seen(&message);
-                // Parsed just now.
-                let _ = shared.arrive(data.into_bytes());
-            }
+        };
+        if got_somewhere {
+            self.pauses = 0;
         }
-        if parser.held() > MOST_BYTES {
-            return Err(format!("MCP SSE event exceeds {MOST_BYTES} bytes").into());
-        }
-        if is_end {
-            return Ok(());
-        }
+        let doubled = FIRST_PAUSE * 2_u32.saturating_pow(self.pauses);
+        self.pauses += 1;
+        let wish = self.bookmark.away_ms.map(Duration::from_millis);
+        goes_on.then(|| wish.unwrap_or(doubled.min(LONGEST_PAUSE)))
     }
 }
 
-/// Whether a stream is worth another try.
-fn may_pass(failure: &Failure) -> bool {
+/// Whether no later try could end otherwise.
+fn is_final(failure: &Failure) -> bool {
     match failure.cause {
-        Cause::Network => true,
-        Cause::Status(status) => matches!(status, 408 | 429) || status >= 500,
-        Cause::Other | Cause::UnknownMethod | Cause::Unauthorized | Cause::SessionExpired => false,
+        Cause::Network | Cause::Status(408 | 429 | 500..) => false,
+        Cause::Status(_)
+        | Cause::Other
+        | Cause::UnknownMethod
+        | Cause::Unauthorized
+        | Cause::SessionExpired => true,
     }
 }
 
-fn delay(tries: u32, cursor: &Cursor) -> Duration {
-    match cursor.retry_ms {
-        Some(milliseconds) => Duration::from_millis(milliseconds),
-        None => (FIRST_DELAY * 2_u32.saturating_pow(tries)).min(LONGEST_DELAY),
+/// Reads on, over as many streams as it takes, until the answer to a request is there; fails that request alone when it
+/// does not come.
+pub(super) async fn await_answer(shared: Arc<Shared>, body: HttpBody, id: i64) {
+    let mut reader = Reader::new(Purpose::Answer(id));
+    let mut failure = reader.read(&shared, body).await.err();
+    while !reader.satisfied {
+        let Some(pause) = reader.pause(failure.as_ref(), Duration::ZERO) else {
+            let reason = failure.map_or("stream ended without a response".into(), |failure| {
+                failure.text
+            });
+            let text = format!("MCP response stream failed: {reason}");
+            return shared.fail(id, Failure::new(text));
+        };
+        sleep(pause).await;
+        match shared.open_stream(reader.bookmark.id.as_deref()).await {
+            Ok(Some(body)) => failure = reader.read(&shared, body).await.err(),
+            // Nothing new is known.
+            Ok(None) => {}
+            Err(refused) => failure = Some(refused),
+        }
+    }
+}
+
+/// Listens to what the server says unasked, if it does that, for as long as it can be reached.
+pub(super) async fn keep_open(shared: Arc<Shared>) {
+    let mut reader = Reader::new(Purpose::Talk);
+    loop {
+        let opened = shared.open_stream(reader.bookmark.id.as_deref()).await;
+        let since = Instant::now();
+        let failure = match opened {
+            Ok(Some(body)) => reader.read(&shared, body).await.err(),
+            Ok(None) => return,
+            Err(refused) => Some(refused),
+        };
+        let Some(pause) = reader.pause(failure.as_ref(), since.elapsed()) else {
+            return;
+        };
+        sleep(pause).await;
     }
 }

@@ -115,67 +115,84 @@ fn may_cut(entry: &Projected) -> bool {
     starts_span(entry) || has_role(entry, &["assistant"])
 }
 
-/// The place of the first entry that is kept: from the end back, until enough tokens are kept.
+/// The place of the first entry that is kept, so that with it about `keep_tokens` are.
 fn cut(projection: &[Projected], begin: usize, keep_tokens: u64) -> usize {
-    let places: Vec<usize> = (begin..projection.len())
-        .filter(|&at| may_cut(&projection[at]))
-        .collect();
-    let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
+    let places = (begin..projection.len()).filter(|&at| may_cut(&projection[at]));
+    let Some(first) = places.clone().next() else {
         return begin;
     };
-    let (mut cut, mut kept, mut enough) = (first, 0, false);
-    for at in (begin..projection.len()).rev() {
-        let tokens: u64 = projection[at].messages.iter().map(tokens::of_message).sum();
-        if tokens == 0 {
-            continue;
-        }
-        kept += tokens;
-        if kept >= keep_tokens {
-            enough = true;
-            cut = places
-                .iter()
-                .copied()
-                .find(|&place| place >= at)
-                .unwrap_or(last);
-            break;
-        }
-    }
-    if enough && only_given_up(&projection[cut + 1..]) {
-        cut += 1;
-    }
-    // Entries that add nothing go with what follows them.
-    while cut > begin
-        && projection[cut - 1].messages.is_empty()
-        && !projection[cut - 1].is("compaction")
-    {
-        cut -= 1;
-    }
-    cut
+    let weighs = |at: usize| -> u64 {
+        let messages = projection[at].messages.iter();
+        messages.map(tokens::of_message).sum()
+    };
+    let full = (begin..projection.len())
+        .rev()
+        .map(|at| (at, weighs(at)))
+        .filter(|&(_, tokens)| tokens > 0)
+        .scan(0, |kept, (at, tokens)| {
+            *kept += tokens;
+            Some((at, *kept))
+        })
+        .find_map(|(at, kept)| (kept >= keep_tokens).then_some(at));
+    let place = full.map_or(first, |full| {
+        let next = places.clone().find(|&place| place >= full);
+        let place = next.or_else(|| places.clone().next_back()).unwrap_or(first);
+        place + usize::from(only_given_up(&projection[place + 1..]))
+    });
+    // What adds nothing stays with the entry that it leads up to.
+    let leads_up = |entry: &&Projected| entry.messages.is_empty() && !entry.is("compaction");
+    let before = projection[begin..place].iter().rev();
+    place - before.take_while(leads_up).count()
 }
 
-/// Whether behind the cut lies nothing but an attempt that was given up, with the edits that took it out of the context.
+/// What an entry behind the cut means for what is kept.
+enum Rest<'a> {
+    /// It counts.
+    Counts,
+    /// It would count, but was taken out of the context.
+    GivenUp(&'a Projected),
+    /// It changes another.
+    Edit(&'a Value),
+    Nothing,
+}
+
+impl<'a> Rest<'a> {
+    fn of(projected: &'a Projected) -> Self {
+        let entry = &projected.entry;
+        if projected.is("compaction") {
+            Self::Counts
+        } else if projected.is("context_edit") {
+            Self::Edit(entry)
+        } else if projection::entry_messages(entry).is_empty() {
+            Self::Nothing
+        } else if projected.messages.is_empty() {
+            Self::GivenUp(projected)
+        } else {
+            Self::Counts
+        }
+    }
+}
+
+/// Whether the model's last attempt, given up since, is all that lies behind the cut: with edits, which may put something
+/// else only in the place of what was given up.
 fn only_given_up(rest: &[Projected]) -> bool {
-    let adds = |entry: &Projected| {
-        !entry.is("context_edit") && !projection::entry_messages(&entry.entry).is_empty()
-    };
-    let given_up = |entry: &Projected| adds(entry) && entry.messages.is_empty();
-    let gone: Vec<&str> = rest
+    let (mut given_up, mut edits) = (Vec::new(), Vec::new());
+    for entry in rest {
+        match Rest::of(entry) {
+            Rest::Counts => return false,
+            Rest::GivenUp(entry) => given_up.push(entry),
+            Rest::Edit(edit) => edits.push(edit),
+            Rest::Nothing => {}
+        }
+    }
+    let had_answer = given_up
         .iter()
-        .filter(|entry| given_up(entry))
-        .map(Projected::id)
-        .collect();
-    let replaces_other = rest.iter().any(|entry| {
-        entry.is("context_edit")
-            && !entry.entry["replacement"].is_null()
-            && !gone.iter().any(|id| entry.entry["targetId"] == *id)
-    });
-    !replaces_other
-        && rest
-            .iter()
-            .any(|entry| given_up(entry) && entry.entry["message"]["role"] == "assistant")
-        && rest
-            .iter()
-            .all(|entry| !entry.is("compaction") && (!adds(entry) || given_up(entry)))
+        .any(|entry| entry.entry["message"]["role"] == "assistant");
+    had_answer
+        && edits.iter().all(|edit| {
+            edit["replacement"].is_null()
+                || given_up.iter().any(|entry| edit["targetId"] == entry.id())
+        })
 }
 
 #[cfg(test)]

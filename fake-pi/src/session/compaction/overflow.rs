@@ -1,6 +1,5 @@
 //! Answers that say, or show, that the context is too large for the model.
 
-use regex::Regex;
 use serde_json::Value;
 
 use crate::host::{CONTEXT_WINDOW, MAX_OUTPUT};
@@ -10,17 +9,33 @@ use crate::host::{CONTEXT_WINDOW, MAX_OUTPUT};
 pub(crate) fn is_overflow(message: &Value) -> bool {
     let input = message["usage"]["input"].as_u64().unwrap_or_default();
     match message["stopReason"].as_str() {
-        Some("error") => {
-            let pattern = r"(?i)exceeds the context window|maximum context length is \d+ tokens|context[_ ]length[_ ]exceeded|^413(?:\s|:|$)";
-            let text = message["errorMessage"].as_str().unwrap_or_default();
-            // The pattern is a constant that the tests compile.
-            Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
-        }
+        Some("error") => says_overflow(message["errorMessage"].as_str().unwrap_or_default()),
         Some("stop") => input > CONTEXT_WINDOW,
         // A server that cuts the input to its window has no room left for an answer.
         Some("length") => message["usage"]["output"] == 0 && input * 100 >= CONTEXT_WINDOW * 99,
         _ => false,
     }
+}
+
+fn says_overflow(error: &str) -> bool {
+    let error = error.to_ascii_lowercase();
+    let is_code = || error.replace('_', " ").contains("context length exceeded");
+    let is_status = || {
+        let rest = error.strip_prefix("413");
+        rest.is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with(|c: char| c == ':' || c.is_whitespace())
+        })
+    };
+    error.contains("exceeds the context window") || names_limit(&error) || is_code() || is_status()
+}
+
+/// Whether an error says how many tokens are the most.
+fn names_limit(error: &str) -> bool {
+    let mut behind = error.split("maximum context length is ").skip(1);
+    behind.any(|behind| {
+        let unit = behind.trim_start_matches(|sign: char| sign.is_ascii_digit());
+        unit.len() < behind.len() && unit.starts_with(" tokens")
+    })
 }
 
 /// Whether an answer was cut off below the model's own limit, so that room in the context may help.
@@ -42,7 +57,28 @@ mod tests {
         assert!(failed(
             "400: Your input exceeds the context window of this model"
         ));
-        assert!(failed("413: too large"));
+        for limit in [
+            "400: This model's maximum context length is 128000 tokens, you asked for more",
+            "maximum context length is unknown; the Maximum Context Length is 7 tokens",
+        ] {
+            assert!(failed(limit), "{limit}");
+        }
+        assert!(!failed("the maximum context length is  tokens"));
+        assert!(!failed("the maximum context length is 128,000 tokens"));
+        assert!(!failed("the maximum context length is 128000 characters"));
+        for code in [
+            "context_length_exceeded",
+            "Context length exceeded",
+            "400: CONTEXT_LENGTH exceeded.",
+        ] {
+            assert!(failed(code), "{code}");
+        }
+        assert!(!failed("context-length-exceeded"));
+        assert!(!failed("exceeds_the_context_window"));
+        for status in ["413", "413: too large", "413 too large", "413\nnobody"] {
+            assert!(failed(status), "{status}");
+        }
+        assert!(!failed("4130: boom"));
         assert!(!failed("400: request 413 failed"));
         assert!(!failed("500: boom"));
     }

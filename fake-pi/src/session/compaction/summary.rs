@@ -10,6 +10,7 @@ use crate::agent::{request, respond};
 use crate::model::Stop;
 use crate::session::Session;
 use crate::session::retry;
+use crate::utf16;
 
 /// Stands for the text by which Pi tells the model how to write a summary.
 const INSTRUCTIONS: &str = "<how to write a summary>";
@@ -127,17 +128,11 @@ fn told(message: &Value) -> Vec<String> {
 }
 
 fn shortened(text: &str) -> String {
-    let units = text.encode_utf16().count();
+    let units = utf16::units(text);
     if units <= RESULT_SHOWN {
         return text.to_owned();
     }
-    let mut left = RESULT_SHOWN;
-    let fits = |sign: &char| {
-        let fits = sign.len_utf16() <= left;
-        left = left.saturating_sub(sign.len_utf16());
-        fits
-    };
-    let head: String = text.chars().take_while(fits).collect();
+    let head = utf16::head(text, RESULT_SHOWN);
     format!(
         "{head}\n\n[... {} more characters truncated]",
         units - RESULT_SHOWN

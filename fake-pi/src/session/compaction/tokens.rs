@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::agent::system;
 use crate::session::projection::{self, Projected};
+use crate::utf16::units;
 
 /// What an image counts for, in characters.
 const IMAGE: usize = 4800;
@@ -16,27 +17,27 @@ pub(crate) fn of_message(message: &Value) -> u64 {
             let sections = message["sections"].as_object().into_iter().flatten();
             let sections: usize = sections
                 .filter_map(|(_, text)| text.as_str())
-                .map(length)
+                .map(units)
                 .sum();
             let tools = message
                 .get("toolsAdded")
-                .map_or(0, |tools| length(&written(tools)));
+                .map_or(0, |tools| units(&written(tools)));
             of_content(&message["content"]) + sections + tools
         }
         Some("assistant") => {
             let parts = message["content"].as_array().into_iter().flatten();
             let of_part = |part: &Value| match part["type"].as_str() {
-                Some("text") => length(part["text"].as_str().unwrap_or_default()),
+                Some("text") => units(part["text"].as_str().unwrap_or_default()),
                 Some("toolCall") => {
-                    length(part["name"].as_str().unwrap_or_default())
-                        + length(&written(&part["arguments"]))
+                    units(part["name"].as_str().unwrap_or_default())
+                        + units(&written(&part["arguments"]))
                 }
                 _ => 0,
             };
             parts.map(of_part).sum()
         }
         Some("branchSummary" | "compactionSummary") => {
-            length(message["summary"].as_str().unwrap_or_default())
+            units(message["summary"].as_str().unwrap_or_default())
         }
         _ => of_content(&message["content"]),
     };
@@ -45,22 +46,17 @@ pub(crate) fn of_message(message: &Value) -> u64 {
 
 fn of_content(content: &Value) -> usize {
     match content {
-        Value::String(text) => length(text),
+        Value::String(text) => units(text),
         Value::Array(parts) => parts
             .iter()
             .map(|part| match part["type"].as_str() {
-                Some("text") => length(part["text"].as_str().unwrap_or_default()),
+                Some("text") => units(part["text"].as_str().unwrap_or_default()),
                 Some("image") => IMAGE,
                 _ => 0,
             })
             .sum(),
         _ => 0,
     }
-}
-
-/// A length as JavaScript counts it.
-fn length(text: &str) -> usize {
-    text.encode_utf16().count()
 }
 
 /// The tokens that the provider said an answer and its request took; none for an answer that did not come to its end.
