@@ -115,6 +115,9 @@ pub enum Difference {
     /// To the client, `message_start` of an answer that begins with a text shows that text already. Seen in every case
     /// whose answers have one, such as `host/steered`; the extensions see an empty answer there in every version.
     ShowsTextAtStart,
+    /// A request for a summary allows fewer tokens than other requests: 4,096 for a branch, else a share of those that are
+    /// kept free for it (case `history/compaction`; only the number was seen to differ).
+    AsksForShortSummaries,
     /// A session is idle while `before_agent_start` handlers run: an abort does nothing, and a prompt prepares a run of
     /// its own, which then finds the session busy and settles without a request (case `abort/held-first-turn`).
     IsIdleWhilePreparing,
@@ -124,7 +127,7 @@ pub enum Difference {
 
 impl Difference {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::StartsReplacedTwice,
         Self::ForgetsCallsAfterAbort,
         Self::EndsAbortedBatchAsError,
@@ -134,6 +137,7 @@ impl Difference {
         Self::CallsWithdrawnTools,
         Self::StartsOnMessagesUntold,
         Self::ShowsTextAtStart,
+        Self::AsksForShortSummaries,
         Self::IsIdleWhilePreparing,
         Self::OmitsOwnStructuredContent,
     ];
@@ -145,6 +149,7 @@ impl Difference {
                 Version::V1_5_2
             }
             Self::EndsAbortedBatchAsError => Version::V1_4_0,
+            Self::AsksForShortSummaries => Version::V1_3_0,
             Self::OmitsMessageType
             | Self::OmitsAborted
             | Self::OmitsDurations

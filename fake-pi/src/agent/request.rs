@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::system;
+use crate::host::MAX_OUTPUT;
 use crate::registry::tools;
 
 /// What a model without eyes reads instead of a person's image, and of a tool's.
@@ -54,7 +55,7 @@ pub(crate) fn body(model: &str, messages: &[Value]) -> Value {
     let messages: Vec<Value> = messages.iter().map(to_llm).collect();
     let mut body = json!({
         "model": model, "messages": written(&messages), "stream": true, "stream_options": {"include_usage": true},
-        "store": false, "max_completion_tokens": 16384
+        "store": false, "max_completion_tokens": MAX_OUTPUT
     });
     let declared = tools::declared(&messages);
     if !declared.is_empty() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use super::compaction::summary::{self, Asked, NoSummary};
+use super::compaction::summary::{self, Asked, NoSummary, Short};
 use super::compaction::{Files, tokens};
 use super::projection;
 use crate::extension::lock;
@@ -181,7 +181,7 @@ impl Session {
             let request = summary::of_conversation(&asked);
             let source = json!({"source": "branchSummary"});
             let text = self
-                .ask_for_summary(&request, asked.label, &source, signal)
+                .ask_for_summary(&request, asked.label, Short::Branch, &source, signal)
                 .await?;
             format!("{PREAMBLE}{text}{}", files.written())
         };

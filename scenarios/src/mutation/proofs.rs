@@ -105,6 +105,11 @@ pub const PROOFS: &[Proof] = &[
     ),
     older(Difference::ShowsTextAtStart, "host/steered", Lane::Host),
     older(
+        Difference::AsksForShortSummaries,
+        "history/compaction",
+        Lane::Model,
+    ),
+    older(
         Difference::IsIdleWhilePreparing,
         "abort/held-first-turn",
         Lane::Person,

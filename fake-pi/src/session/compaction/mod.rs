@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::files::Files;
 
 use self::cut::Preparation;
-use self::summary::{Asked, NoSummary};
+use self::summary::{Asked, NoSummary, Short};
 use super::Session;
 use super::projection;
 use crate::agent::system;
@@ -225,18 +225,18 @@ impl Session {
             focus: attempt.focus,
             label: LABEL,
         };
-        let ask = async |text: String, label: &str| {
-            self.ask_for_summary(&text, label, &source, &attempt.signal)
+        let ask = async |text: String, label: &str, short| {
+            self.ask_for_summary(&text, label, short, &source, &attempt.signal)
                 .await
         };
         if prepared.prefix.is_empty() {
-            return ask(summary::of_conversation(&whole), whole.label).await;
+            return ask(summary::of_conversation(&whole), whole.label, Short::Whole).await;
         }
         let before = if prepared.history.is_empty() {
             let previous = prepared.previous.clone();
             previous.unwrap_or_else(|| "No prior history.".to_owned())
         } else {
-            ask(summary::of_conversation(&whole), whole.label).await?
+            ask(summary::of_conversation(&whole), whole.label, Short::Whole).await?
         };
         let prefix = Asked {
             messages: &prepared.prefix,
@@ -244,7 +244,7 @@ impl Session {
             label: "Turn prefix summarization",
             ..whole
         };
-        let of_prefix = ask(summary::of_prefix(&prefix), prefix.label).await?;
+        let of_prefix = ask(summary::of_prefix(&prefix), prefix.label, Short::Prefix).await?;
         Ok(format!(
             "{before}\n\n---\n\n**Turn Context (split turn):**\n\n{of_prefix}"
         ))

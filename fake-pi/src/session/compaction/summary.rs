@@ -7,10 +7,12 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{request, respond};
+use crate::host::MAX_OUTPUT;
 use crate::model::Stop;
 use crate::session::Session;
 use crate::session::retry;
 use crate::utf16;
+use crate::version::Difference;
 
 /// Stands for the text by which Pi tells the model how to write a summary.
 const INSTRUCTIONS: &str = "<how to write a summary>";
@@ -31,6 +33,29 @@ pub(crate) struct Asked<'a> {
     pub(crate) focus: Option<&'a str>,
     /// What the errors call it.
     pub(crate) label: &'a str,
+}
+
+/// The most tokens that a summary may have in versions that ask for fewer than a request allows anyway.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Short {
+    /// That of a branch.
+    Branch,
+    /// That of whole spans.
+    Whole,
+    /// That of the beginning of a span.
+    Prefix,
+}
+
+impl Short {
+    /// The number, where so many tokens are kept free.
+    fn tokens(self, reserve: u64) -> u64 {
+        let share = match self {
+            Self::Branch => 4096,
+            Self::Whole => reserve * 8 / 10,
+            Self::Prefix => reserve / 2,
+        };
+        share.min(MAX_OUTPUT)
+    }
 }
 
 /// Why there is no summary.
@@ -145,13 +170,14 @@ impl Session {
         &self,
         text: &str,
         label: &str,
+        short: Short,
         source: &Value,
         signal: &CancellationToken,
     ) -> Result<String, NoSummary> {
         let settings = self.host.options.settings.retry;
         let mut attempt = 0;
         loop {
-            let reply = self.summary_reply(text, signal).await?;
+            let reply = self.summary_reply(text, short, signal).await?;
             let Some(failure) = reply.failure else {
                 if attempt > 0 {
                     self.record(json!({"type": "summarization_retry_finished"}));
@@ -197,6 +223,7 @@ impl Session {
     async fn summary_reply(
         &self,
         text: &str,
+        short: Short,
         signal: &CancellationToken,
     ) -> Result<crate::model::ModelReply, NoSummary> {
         let messages = [
@@ -206,7 +233,11 @@ impl Session {
         if signal.is_cancelled() {
             return Err(NoSummary::Aborted);
         }
-        let body = request::body(&self.host.options.model_id, &messages);
+        let mut body = request::body(&self.host.options.model_id, &messages);
+        if self.host.does(Difference::AsksForShortSummaries) {
+            let reserve = self.host.options.settings.compaction.reserve_tokens;
+            body["max_completion_tokens"] = short.tokens(reserve).into();
+        }
         let reply = self.host.options.model.complete(body);
         let reply = tokio::select! {
             biased;
