@@ -121,7 +121,7 @@ pub enum Difference {
     /// A session is idle while `before_agent_start` handlers run: an abort does nothing, and a prompt prepares a run of
     /// its own, which then finds the session busy and settles without a request (case `abort/held-first-turn`).
     IsIdleWhilePreparing,
-    /// Pi's own tools give no structured content (case `host/steered`).
+    /// Pi's own tools but `bash` give no structured content (cases `host/steered` and `hook/cold`).
     OmitsOwnStructuredContent,
 }
 

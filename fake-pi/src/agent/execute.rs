@@ -152,7 +152,9 @@ pub(super) async fn run(
             ..Finished::refused(&call, &error.0)
         },
     };
-    let own = !entry.activates && session.host.does(Difference::OmitsOwnStructuredContent);
+    let own = !entry.activates
+        && entry.definition.name != "bash"
+        && session.host.does(Difference::OmitsOwnStructuredContent);
     if own || session.host.makes(Fault::LosesStructuredContent) {
         finished.structured = None;
     }
