@@ -120,12 +120,14 @@ impl Instance {
         &self,
         base: &Value,
         context: impl Fn(&Value) -> Result<Value, String>,
+        stands_at: impl Fn() -> (Option<String>, usize),
     ) -> Boundary {
         let mut decided = Boundary {
             go_on: false,
             entries: Value::Array(Vec::new()),
         };
         let mut shown = context(&decided.entries).unwrap_or_default();
+        let mut stood_at = stands_at();
         let mut valid = true;
         let kind = base["type"].as_str().unwrap_or_default().to_owned();
         for (slot, handler) in self.snapshot(&kind) {
@@ -140,9 +142,15 @@ impl Instance {
             if let Some(go_on) = result.get("continue").filter(|go_on| !go_on.is_null()) {
                 decided.go_on = truthy(go_on);
             }
-            if let Some(entries) = result.get("entries").filter(|entries| !entries.is_null()) {
+            let asked = result.get("entries").filter(|entries| !entries.is_null());
+            if let Some(entries) = asked {
                 decided.entries = entries.clone();
             }
+            // A long conversation is written three times over in it, so it is made anew only where it can be another.
+            if asked.is_none() && valid && stood_at == stands_at() {
+                continue;
+            }
+            stood_at = stands_at();
             match context(&decided.entries) {
                 Ok(context) => (shown, valid) = (context, true),
                 Err(error) => {

@@ -31,7 +31,11 @@ impl Session {
             "messageEntryId": entry, "toolResultEntryIds": ids, "outcome": outcome
         });
         let decided = instance
-            .emit_boundary(&base, |drafts| self.boundary_context(drafts, true))
+            .emit_boundary(
+                &base,
+                |drafts| self.boundary_context(drafts, true),
+                || self.stands_at(),
+            )
             .await;
         self.append_drafts(&decided.entries);
         if decided.go_on && !self.can_continue(true) {
@@ -68,7 +72,11 @@ impl Session {
         };
         let base = json!({"type": "agent_before_settle", "outcome": outcome});
         let decided = instance
-            .emit_boundary(&base, |drafts| self.boundary_context(drafts, false))
+            .emit_boundary(
+                &base,
+                |drafts| self.boundary_context(drafts, false),
+                || self.stands_at(),
+            )
             .await;
         self.append_drafts(&decided.entries);
         self.flush_custom_messages();
@@ -92,6 +100,14 @@ impl Session {
     fn report_invalid(&self, event: &str) {
         let text = format!("{event} requested continuation without runnable model context");
         self.instance().report("<boundary>", event, &text);
+    }
+
+    /// Its last entry, and how many messages wait.
+    fn stands_at(&self) -> (Option<String>, usize) {
+        let state = self.state();
+        let waiting = state.queue.len() + state.pending_custom.len();
+        drop(state);
+        (self.leaf(), waiting)
     }
 
     fn can_continue(&self, ends_turn: bool) -> bool {

@@ -50,8 +50,12 @@ impl Queue {
         taken(&mut self.follow_ups, self.follow_up_all)
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.steering.len() + self.follow_ups.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.steering.is_empty() && self.follow_ups.is_empty()
+        self.len() == 0
     }
 
     /// What would be delivered next.
