@@ -58,13 +58,6 @@ pub async fn hook(
             payload,
         });
     };
-    // Nothing at all is no question: whoever kept this process ready went away without one. That is told nowhere.
-    if envelope.is_empty() && !script.hook.ignore_stdin {
-        return HookOutcome {
-            stdout: b"{}".to_vec(),
-            ..HookOutcome::default()
-        };
-    }
     let envelope: Map<String, Value> = if script.hook.ignore_stdin {
         record("ask", json!({ "args": args, "unread": true }));
         Map::new()

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adapter::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
@@ -36,8 +35,38 @@ pub struct Installation {
     pub state: Arc<State>,
     /// What it saw.
     pub journal: Arc<dyn JournalSink>,
-    /// How many hook processes wait for their question.
-    pub waiting: Arc<AtomicUsize>,
+    /// The hook processes that wait for their question.
+    pub waiting: Ready,
+}
+
+/// The hook processes that wait for their question.
+#[derive(Clone, Default)]
+pub struct Ready(Arc<Mutex<Waiters>>);
+
+/// How each was started, by a number of its own.
+#[derive(Default)]
+struct Waiters {
+    next: u64,
+    commands: BTreeMap<u64, HookCommand>,
+}
+
+impl Ready {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.lock().commands.len()
+    }
+
+    fn add(&self, command: HookCommand) -> u64 {
+        let mut waiters = self.lock();
+        waiters.next += 1;
+        let number = waiters.next;
+        waiters.commands.insert(number, command);
+        number
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiters> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Installation {
@@ -162,7 +191,7 @@ impl HookPort for Installation {
         if self.look_up(&command.program, &command.cwd).is_err() {
             return None;
         }
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let number = self.waiting.add(command.clone());
         let installation = self.clone();
         // One that reads nothing waits for nothing: it is under way from its start.
         let run = self
@@ -170,11 +199,28 @@ impl HookPort for Installation {
             .hook
             .ignore_stdin
             .then(|| AbortOnDropHandle::new(tokio::spawn(self.run_hook(command, Vec::new()))));
-        Some(Box::new(Waiting { installation, run }))
+        Some(Box::new(Waiting {
+            installation,
+            number,
+            run,
+        }))
     }
 }
 
 impl Installation {
+    /// The host has died: what still waits for its question reads the end of its input instead, which is an envelope of no
+    /// kind. One that was let go before was killed and reads nothing.
+    pub async fn host_died(&self) {
+        let left = std::mem::take(&mut self.waiting.lock().commands);
+        // One that reads nothing has done what it does.
+        if self.script.hook.ignore_stdin {
+            return;
+        }
+        for command in left.into_values() {
+            self.run_hook(&command, Vec::new()).await;
+        }
+    }
+
     /// One hook process, from its start to its end.
     fn run_hook(
         &self,
@@ -194,13 +240,18 @@ impl Installation {
 /// A simulated hook process that waits for its question.
 struct Waiting {
     installation: Installation,
+    number: u64,
     /// What one that does not wait for it has done so far.
     run: Option<AbortOnDropHandle<HookOutcome>>,
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.installation.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.installation
+            .waiting
+            .lock()
+            .commands
+            .remove(&self.number);
     }
 }
 

@@ -16,7 +16,7 @@ use fake_pi::{Extension, Fault, Host, HostOptions, Model, ModelReply, Version};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use self::gortex::Installation;
+use self::gortex::{Installation, Ready};
 use self::network::Network;
 use self::ours::Ours;
 use self::recording::{By, Recording};
@@ -83,14 +83,14 @@ async fn run(
     played_as: &Options,
 ) -> Result<(), PlayProblem> {
     let writes = Arc::new(WriteTable::default());
-    let mut host = Connection(Host::start(options(
-        case, folder, recorder, &writes, played_as,
-    )));
+    let (options, gortex) = options(case, folder, recorder, &writes, played_as);
+    let mut host = Connection(Host::start(options));
     let end = match person::play(case, &folder.stored(), &mut host, recorder).await? {
         Left::Done => host.0.close().await,
         Left::Ends => host.0.end().await,
     };
     person::listen_to_the_end(case.host.mode, &mut host, recorder).await;
+    gortex.host_died().await;
     super::record_stdout(recorder, &end.stdout);
     super::record_stored(recorder, case.host.mode, &host.0.stored_sessions());
     let mut leftovers = end.leftover_tasks;
@@ -120,7 +120,7 @@ fn options(
     recorder: &Recorder,
     writes: &Arc<WriteTable>,
     played_as: &Options,
-) -> HostOptions {
+) -> (HostOptions, Installation) {
     let environment = environment(case, folder);
     let journal = recorder.clone();
     let gortex = Installation {
@@ -133,7 +133,7 @@ fn options(
         }),
         state: Arc::new(State::memory()),
         journal: Arc::new(move |entry: JournalEntry| super::record_journal(&journal, entry)),
-        waiting: Arc::default(),
+        waiting: Ready::default(),
     };
     let sight = Sight {
         hooks: gortex.waiting.clone(),
@@ -178,7 +178,7 @@ fn options(
         recorder.clone(),
     )));
     let mode = case.host.mode;
-    let mut options = HostOptions::new(folder.project(), model, Arc::new(gortex));
+    let mut options = HostOptions::new(folder.project(), model, Arc::new(gortex.clone()));
     let servers = HttpServers::new(case, &folder.project(), recorder);
     options.http = Arc::new(Network(servers));
     options.mode = match mode {
@@ -213,7 +213,7 @@ fn options(
         Connector::Builtin => fake_pi::Connector::Builtin,
         Connector::Absent => fake_pi::Connector::Absent,
     };
-    options
+    (options, gortex)
 }
 
 fn settings(set: &crate::case::host::Settings) -> fake_pi::Settings {

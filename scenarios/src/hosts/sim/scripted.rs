@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::gortex::Ready;
 use super::recording::file;
 use crate::case::OtherExtension;
 use crate::case::host::{
@@ -54,7 +55,7 @@ impl Scripted {
 #[derive(Clone)]
 pub struct Sight {
     /// How many hook children wait.
-    pub hooks: Arc<AtomicUsize>,
+    pub hooks: Ready,
     /// Where its events go.
     pub recorder: Recorder,
 }
@@ -63,7 +64,7 @@ impl Sight {
     /// Records how many hook children there are, once that many wait or a second has passed.
     async fn count(&self, wanted: usize) {
         let until = Instant::now() + Duration::from_secs(1);
-        let count = || self.hooks.load(Ordering::Relaxed);
+        let count = || self.hooks.count();
         while count() != wanted && Instant::now() < until {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
