@@ -109,6 +109,29 @@ fn a_call_without_an_end_and_one_with_two_messages_are_told() {
     assert_eq!(twice, ["2"]);
 }
 
+/// Whoever leaves hears no more of what is under way then; what had ended before had its result.
+#[test]
+fn a_result_that_was_lost_before_the_person_left_is_told() {
+    let lost = told(TWO_FILES, |events| {
+        events.retain(|event| !(event.event == "message_end" && call("c1")(&event.payload)));
+        let mut leaves = find(events, Lane::Person, "send", |_| true).clone();
+        leaves.payload = json!({ "type": "quit" });
+        events.push(leaves);
+    });
+    assert_eq!(lost, ["2"]);
+    // The other call of its batch had not ended by then.
+    let cut_off = told(TWO_FILES, |events| {
+        let mut leaves = find(events, Lane::Person, "send", |_| true).clone();
+        leaves.payload = json!({ "type": "quit" });
+        let ended = |event: &Event| event.event == "tool_execution_end";
+        let at = events.iter().rposition(ended).expect("an end");
+        events.insert(at, leaves);
+        let results = |event: &Event| event.payload["message"]["role"] == "toolResult";
+        events.retain(|event| !(event.event == "message_end" && results(event)));
+    });
+    assert_eq!(cut_off, [""; 0]);
+}
+
 #[test]
 fn a_call_of_a_script_without_an_end_is_told() {
     let lost = told("codemode/guidance", |events| {

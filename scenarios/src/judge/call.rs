@@ -199,10 +199,12 @@ fn decision(answer: &Value) -> Decision {
     }
 }
 
-/// Whether the person left while something may have been under way: then nothing more is heard of it (pi-host.md 4.9).
-pub fn person_left(trace: &Trace) -> bool {
-    let mut sent = trace.named(Lane::Person, "send");
-    sent.any(|event| event.payload["type"] == "quit" || event.payload["type"] == "signal")
+/// Where the person left while something may have been under way: nothing of that is heard any more (pi-host.md 4.9).
+pub fn left_at(trace: &Trace) -> Option<usize> {
+    trace.events.iter().position(|event| {
+        let kind = &event.payload["type"];
+        event.lane == Lane::Person && event.event == "send" && (kind == "quit" || kind == "signal")
+    })
 }
 
 /// The id of the call that an event is about.

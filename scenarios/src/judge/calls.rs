@@ -1,7 +1,7 @@
 //! Check 2: every call that the model made has exactly one result, and every call that a script made one end.
 
 use super::Failure;
-use super::call::{id_of, person_left};
+use super::call::{id_of, left_at};
 use crate::trace::{Event, Lane, Trace};
 
 /// Every call ended once, and gave one message to the model. A call of an answer that was aborted before it had arrived
@@ -11,10 +11,30 @@ pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
     let answers = trace
         .named(Lane::Model, "answer")
         .filter(|answer| arrived(trace, answer));
-    let made = answers.flat_map(|event| event.payload["calls"].as_array().into_iter().flatten());
-    let left = person_left(trace);
+    let batches = answers.map(|event| {
+        let calls = event.payload["calls"].as_array().into_iter().flatten();
+        calls
+            .filter_map(|call| call["id"].as_str())
+            .collect::<Vec<_>>()
+    });
+    let left = left_at(trace);
+    // Nobody hears of what ends after the person has left; and the messages of a batch come when all of it has ended.
+    let cut_off = |batch: &[&str]| {
+        left.is_some_and(|at| {
+            let ends = &trace.events[..at];
+            let has_ended = |id: &&str| {
+                ends.iter()
+                    .any(|event| event.event == "tool_execution_end" && id_of(event) == Some(*id))
+            };
+            !batch.iter().all(has_ended)
+        })
+    };
     let mut failures = Vec::new();
-    for id in made.filter_map(|call| call["id"].as_str()) {
+    let made = batches.flat_map(|batch| {
+        let cut_off = cut_off(&batch);
+        batch.into_iter().map(move |id| (id, cut_off))
+    });
+    for (id, cut_off) in made {
         let ended = trace
             .named(Lane::Host, "tool_execution_end")
             .filter(|event| id_of(event) == Some(id))
@@ -25,8 +45,7 @@ pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
         let messages = results
             .filter(|message| message["role"] == "toolResult" && message["toolCallId"] == id)
             .count();
-        // Nobody hears of what ends after the person has left.
-        if left && ended <= 1 && messages == 0 {
+        if cut_off && ended <= 1 && messages == 0 {
             continue;
         }
         if ended != 1 {
@@ -48,7 +67,7 @@ pub fn one_result_each(trace: &Trace) -> Vec<Failure> {
     for id in nested.filter_map(id_of) {
         let ends = trace.named(Lane::Host, "tool_execution_end");
         let ended = ends.filter(|event| id_of(event) == Some(id)).count();
-        if ended != 1 && !(left && ended == 0) {
+        if ended != 1 && !(left.is_some() && ended == 0) {
             failures.push(Failure::new(
                 CHECK,
                 format!("call {id} of a script ended {ended} times"),

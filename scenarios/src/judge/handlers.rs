@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Failure;
-use super::call::{Call, Decision, person_left, text_of};
+use super::call::{Call, Decision, left_at, text_of};
 use crate::case::Case;
 use crate::trace::{Lane, Trace};
 
@@ -78,7 +78,7 @@ pub fn stopped_only_by_a_decision(case: &Case, trace: &Trace) -> Vec<Failure> {
         let ran = call.result("last").is_some();
         let text = match call.end() {
             Some(end) => text_of(&end.payload["result"]),
-            None if !ran && person_left(trace) => continue,
+            None if !ran && left_at(trace).is_some() => continue,
             None => String::new(),
         };
         let what = match decision.block() {
