@@ -22,6 +22,7 @@ use super::launch::Duplex;
 use super::listing::{Listing, McpTool};
 use super::result::{self, ResultOptions};
 use super::wire::{Handshake, Unasked, Wire, WirePorts};
+use crate::instance::truthy;
 use crate::tool::{ToolError, ToolOutput};
 
 /// What a connection needs to know.
@@ -139,7 +140,7 @@ impl Connection {
             .handshake
             .capabilities
             .get("tools")
-            .is_some_and(is_truthy)
+            .is_some_and(truthy)
         {
             let tools = shared.exchange.list_tools().await?;
             *shared.tools() = tools;
@@ -373,15 +374,4 @@ fn progress_text(progress: &Value) -> Value {
         field("progress").unwrap_or(&Value::Null)
     )
     .into()
-}
-
-/// JavaScript's truth.
-pub(super) fn is_truthy(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(bool) => *bool,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::String(text) => !text.is_empty(),
-        Value::Array(_) | Value::Object(_) => true,
-    }
 }

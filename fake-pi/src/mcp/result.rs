@@ -39,7 +39,7 @@ pub fn convert(
         Some(Value::Array(blocks)) => blocks.clone(),
         Some(_) => return Err(invalid()),
     };
-    let is_error = result.get("isError").is_some_and(super::client::is_truthy);
+    let is_error = result.get("isError").is_some_and(crate::instance::truthy);
     let mut content = Vec::new();
     for block in &blocks {
         content.push(block::convert(server, block, options).map_err(ToolError)?);

@@ -6,6 +6,7 @@ use std::path::{Component, Path};
 use fake_pi::Version;
 use serde_json::Value;
 
+use super::host::DeliverAs;
 use super::person::Deed;
 use super::{Case, Mode, When, names, scripts};
 use crate::rules;
@@ -36,6 +37,7 @@ pub fn faults(case: &Case) -> Vec<Fault> {
     scripts::faults(case, &mut faults);
     tools(case, &mut faults);
     answers(case, &mut faults);
+    said(case, &mut faults);
     files(case, &mut faults);
     config(case, &mut faults);
     extensions(case, &mut faults);
@@ -246,6 +248,23 @@ fn tools(case: &Case, faults: &mut Vec<Fault>) {
             format!("`{name}` is no tool that Pi has and does not declare by itself"),
             super::load::nearest(name, &FURTHER_TOOLS),
         ));
+    }
+}
+
+/// Prompts of another extension that wait for the next prompt: only a message can.
+fn said(case: &Case, faults: &mut Vec<Fault>) {
+    for other in &case.host.extensions {
+        let commands = other.commands.iter().map(|command| &command.does);
+        let deeds = commands.chain(other.on.iter().map(|handler| &handler.does));
+        for said in deeds.flat_map(|deeds| &deeds.says) {
+            if said.deliver_as == Some(DeliverAs::NextTurn) {
+                faults.push(fault(
+                    &["says", "next_turn"],
+                    format!("the prompt `{}` waits for the next prompt", said.text),
+                    "use `steer` or `follow_up`; only a message of `sends` can wait so",
+                ));
+            }
+        }
     }
 }
 

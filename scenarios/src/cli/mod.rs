@@ -163,7 +163,7 @@ struct Conform {
     pi_version: Vec<String>,
     /// Keeps what came of it in the table of cases by versions (`scenarios/matrix.json`), in all versions that are
     /// modelled unless some are named.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cases")]
     write_matrix: bool,
     #[command(flatten)]
     playing: Playing,

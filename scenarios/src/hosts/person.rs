@@ -347,7 +347,9 @@ impl<'a> Person<'a> {
                 (members.clone(), members)
             }
             Deed::Answer(answer) => return self.answer(answer).await,
-            Deed::Abort | Deed::Quit | Deed::Signal(_) => {
+            // Who leaves sends no command.
+            Deed::Quit | Deed::Signal(_) => return Ok(()),
+            Deed::Abort => {
                 let members = json!({ "type": "abort" });
                 (members.clone(), members)
             }

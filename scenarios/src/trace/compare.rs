@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use similar::{ChangeTag, DiffOp, TextDiff};
 
-use super::{Event, Lane, Trace};
+use super::{Event, Lane, Trace, uuid};
 
 /// One place in which two traces differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,10 +143,10 @@ impl Ids {
         while let Some(start) = rest
             .char_indices()
             .map(|(at, _)| at)
-            .find(|&at| is_uuid(&rest[at..]))
+            .find(|&at| uuid::begins(&rest[at..]))
         {
             out.push_str(&rest[..start]);
-            let id = &rest[start..start + UUID_LENGTH];
+            let id = &rest[start..start + uuid::LENGTH];
             let number = self
                 .0
                 .iter()
@@ -156,25 +156,10 @@ impl Ids {
                     self.0.len() - 1
                 });
             let _ = write!(out, "<id {}>", number + 1);
-            rest = &rest[start + UUID_LENGTH..];
+            rest = &rest[start + uuid::LENGTH..];
         }
         out + rest
     }
-}
-
-const UUID_LENGTH: usize = 36;
-
-/// Whether `text` begins with a UUID in its usual form.
-fn is_uuid(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() >= UUID_LENGTH
-        && bytes[..UUID_LENGTH]
-            .iter()
-            .enumerate()
-            .all(|(at, byte)| match at {
-                8 | 13 | 18 | 23 => *byte == b'-',
-                _ => byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase(),
-            })
 }
 
 #[cfg(test)]

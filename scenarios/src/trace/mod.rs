@@ -7,6 +7,7 @@ pub mod cause;
 pub mod compare;
 pub mod normal;
 pub mod recorder;
+mod uuid;
 mod varying;
 
 use std::fmt;

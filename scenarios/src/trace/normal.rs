@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Lane, varying};
+use super::{Lane, uuid, varying};
 
 /// Stands for a duration: that there is one matters (only a call that ran has it, pi-host.md 1.4), how long does not.
 pub(super) const DURATION: &str = "<ms>";
@@ -93,22 +93,15 @@ pub fn extension_event(payload: &Value) -> Value {
         };
         let path = file.as_str().unwrap_or_default();
         let id = path.strip_suffix(".jsonl").and_then(|path| {
-            let from = path.len().checked_sub(ID_LENGTH)?;
+            let from = path.len().checked_sub(uuid::LENGTH)?;
             path.get(from..)
         });
-        let is_id = |id: &&str| {
-            id.bytes()
-                .all(|sign| sign == b'-' || sign.is_ascii_hexdigit())
-        };
-        if let Some(id) = id.filter(is_id) {
+        if let Some(id) = id.filter(|id| uuid::begins(id)) {
             *file = json!(format!("<session {id}>"));
         }
     }
     varying::call_event(&kept)
 }
-
-/// The length of a session's id, a UUID.
-const ID_LENGTH: usize = 36;
 
 /// A command's response: whether it was taken, and how. The data of a query is the reader's, not the trace's.
 fn response(record: &Value) -> Value {

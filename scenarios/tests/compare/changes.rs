@@ -150,15 +150,7 @@ fn collect(value: &Value, way: &mut Vec<String>, seen: &mut BTreeSet<String>, al
             }
         }
     }
-    let inner: Vec<(String, &Value)> = match value {
-        Value::Array(items) => (0..).map(|at: usize| at.to_string()).zip(items).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, item)| (name.clone(), item))
-            .collect(),
-        _ => Vec::new(),
-    };
-    for (name, item) in inner {
+    for (name, item) in inner(value) {
         way.push(name);
         collect(item, way, seen, all);
         way.pop();
@@ -210,4 +202,16 @@ fn is_uuid(text: &str) -> bool {
             8 | 13 | 18 | 23 => byte == b'-',
             _ => byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase(),
         })
+}
+
+/// What lies directly in a value, by name or place.
+pub fn inner(value: &Value) -> Vec<(String, &Value)> {
+    match value {
+        Value::Array(items) => (0..).map(|at: usize| at.to_string()).zip(items).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, item)| (name.clone(), item))
+            .collect(),
+        _ => Vec::new(),
+    }
 }

@@ -1,8 +1,11 @@
-//! What the normal form of a record leaves out is exactly what is listed here: every other leaf of the record, changed or
-//! taken away, changes the normal form.
+//! Of the records that are listed here the normal form leaves out exactly what is listed with each: every other leaf,
+//! changed or taken away, changes it. What is left out within a text (a wall time, Pi's sentences around a summary) and of
+//! compactions is not among them.
 
 use scenarios::trace::normal;
 use serde_json::{Value, json};
+
+use crate::changes::inner;
 
 /// A kind of record, and what is left out of it. A path may have `*` for a place in a list. Of one that begins with `=`
 /// only the value is left out: that there is one is kept.
@@ -214,19 +217,14 @@ fn fits(known: &str, path: &str) -> bool {
 
 /// The ways to all values that hold no others.
 fn leaves(value: &Value) -> Vec<Vec<String>> {
-    let inner: Vec<(String, &Value)> = match value {
-        Value::Array(items) => (0..).map(|at: usize| at.to_string()).zip(items).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, item)| (name.clone(), item))
-            .collect(),
-        _ => return vec![Vec::new()],
-    };
+    if !value.is_array() && !value.is_object() {
+        return vec![Vec::new()];
+    }
     let deeper = |(name, item): (String, &Value)| -> Vec<Vec<String>> {
         let behind = |way: Vec<String>| [vec![name.clone()], way].concat();
         leaves(item).into_iter().map(behind).collect()
     };
-    inner.into_iter().flat_map(deeper).collect()
+    inner(value).into_iter().flat_map(deeper).collect()
 }
 
 /// The record with another value at the end of the way, or without it.

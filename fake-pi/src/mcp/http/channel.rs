@@ -5,7 +5,8 @@ use http::header::HeaderValue;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
-use super::session::{HttpSession, lock};
+use super::session::HttpSession;
+use crate::extension::lock;
 use crate::mcp::channel::{Arrived, Channel, Frame};
 use crate::mcp::exchange::CLOSED;
 use crate::mcp::failure::Failure;

@@ -1,7 +1,7 @@
 //! One MCP session over HTTP: each frame is a POST of its own, and its answer, or why there is none, comes back alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::body::{kind, shortened, text};
 use super::channel::HttpChannel;
 use super::port::{HttpBody, HttpPort, HttpResponse};
+use crate::extension::lock;
 use crate::mcp::channel::{Arrived, Frame};
 use crate::mcp::failure::{Cause, Failure};
 use crate::mcp::frame;
@@ -327,8 +328,4 @@ impl Shared {
             }
         });
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

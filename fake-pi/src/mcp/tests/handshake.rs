@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::super::client::Connection;
+use super::super::failure::Failure;
 use super::peer::{Peer, connected, initialized, listed, options};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -25,6 +27,12 @@ async fn opened_after(answer: Value) -> Result<Connection, String> {
         );
     }
     opened.map_err(|failure| failure.text)
+}
+
+/// Why a connection did not open.
+async fn why_not(opening: JoinHandle<Result<Connection, Failure>>) -> Option<String> {
+    let opened = opening.await.unwrap();
+    opened.err().map(|failure| failure.text)
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,27 +121,14 @@ async fn an_error_or_the_end_is_told_as_it_came() {
     peer.line().await;
     peer.raw(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"not today"}}"#)
         .await;
-    assert_eq!(
-        opening
-            .await
-            .unwrap()
-            .err()
-            .map(|failure| failure.text)
-            .as_deref(),
-        Some("not today")
-    );
+    assert_eq!(why_not(opening).await.as_deref(), Some("not today"));
 
     let (mut peer, stream) = Peer::new();
     let opening = tokio::spawn(Connection::open(Box::new(stream), options(MINUTE)));
     peer.line().await;
     drop(peer);
     assert_eq!(
-        opening
-            .await
-            .unwrap()
-            .err()
-            .map(|failure| failure.text)
-            .as_deref(),
+        why_not(opening).await.as_deref(),
         Some("MCP connection closed")
     );
 }
@@ -147,12 +142,7 @@ async fn an_echo_is_answered_and_fails_on_our_own_answer() {
         peer.raw(&line).await;
     }
     assert_eq!(
-        opening
-            .await
-            .unwrap()
-            .err()
-            .map(|failure| failure.text)
-            .as_deref(),
+        why_not(opening).await.as_deref(),
         Some("Method not found: initialize")
     );
 }
@@ -166,9 +156,8 @@ async fn a_mute_server_fails_in_time_and_is_sent_no_cancellation() {
         options(Duration::from_millis(2500)),
     ));
     peer.line().await;
-    let error = opening.await.unwrap().err();
     assert_eq!(
-        error.map(|failure| failure.text).as_deref(),
+        why_not(opening).await.as_deref(),
         Some("MCP request timed out after 2500ms")
     );
     assert_eq!(started.elapsed(), Duration::from_millis(2500));
@@ -213,9 +202,8 @@ async fn a_tool_without_schema_fails_the_server() {
     peer.line().await;
     peer.line().await;
     peer.answer(2, json!({"tools": [{"name": "a"}]})).await;
-    let error = opening.await.unwrap().err();
     assert_eq!(
-        error.map(|failure| failure.text).as_deref(),
+        why_not(opening).await.as_deref(),
         Some("Invalid entry in MCP tools/list result")
     );
     assert_eq!(
