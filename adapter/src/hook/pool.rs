@@ -216,3 +216,87 @@ impl Files {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::BoxFuture;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{HookEnd, InlineWork};
+
+    /// Answers with how the question was put, and counts the children that were prepared.
+    #[derive(Default)]
+    struct Port(AtomicUsize);
+
+    struct Ready;
+
+    fn report(how: &str) -> HookReport {
+        HookReport {
+            stdout: how.into(),
+            end: HookEnd::Exited(0),
+        }
+    }
+
+    impl HookPort for Port {
+        fn ask(&self, _: HookAsk) -> BoxFuture<'static, HookReport> {
+            Box::pin(async { report("cold") })
+        }
+
+        fn prepare(&self, _: &HookCommand) -> Option<Box<dyn ReadyHook>> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Some(Box::new(Ready))
+        }
+    }
+
+    impl ReadyHook for Ready {
+        fn ask(self: Box<Self>, _: HookAsk) -> BoxFuture<'static, Result<HookReport, HookAsk>> {
+            Box::pin(async { Ok(report("warm")) })
+        }
+    }
+
+    fn command(mode: &str) -> HookCommand {
+        let here = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        HookCommand {
+            program: here.join("Cargo.toml"),
+            args: vec![mode.to_owned()],
+            cwd: here,
+            vars: Arc::default(),
+        }
+    }
+
+    async fn ask(pool: &Pool, mode: &str) -> Vec<u8> {
+        let ask = HookAsk {
+            command: command(mode),
+            envelope: Vec::new(),
+            deadline: Duration::from_secs(1),
+            abort: CancellationToken::new(),
+        };
+        pool.ask(ask).await.stdout
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn h8_a_child_of_another_command_is_not_used() {
+        let pool = Pool::new(
+            Arc::new(Port::default()),
+            Arc::new(InlineWork),
+            Duration::from_secs(60),
+        );
+        pool.begin(&command("deny"));
+        assert_eq!(ask(&pool, "enrich").await, b"cold");
+        assert_eq!(ask(&pool, "enrich").await, b"warm");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn h8_r11_nothing_begins_once_it_was_closed() {
+        let port = Arc::new(Port::default());
+        let pool = Pool::new(port.clone(), Arc::new(InlineWork), Duration::from_secs(60));
+        pool.close();
+        pool.begin(&command("deny"));
+        assert_eq!(ask(&pool, "deny").await, b"cold");
+        tokio::task::yield_now().await;
+        assert_eq!(port.0.load(Ordering::Relaxed), 0);
+    }
+}
