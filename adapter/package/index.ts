@@ -58,16 +58,16 @@ export default function gortex(pi: ExtensionAPI): void {
 	pi.on("before_agent_start", (_event, ctx) => {
 		live.ctx = ctx;
 		return answer(async () => {
+			const abort = abortOf(loaded.addon, ctx.signal);
 			const facts = { sessionId: ctx.sessionManager.getSessionId(), cwd: ctx.cwd };
-			const stored = await abortable(loaded.addon, ctx.signal, (abort) =>
-				send(facts, (text) => adapter.beforeAgentStart(text, abort)),
-			);
+			const stored = await send(facts, (text) => adapter.beforeAgentStart(text, abort));
 			return stored === null ? undefined : { message: JSON.parse(stored) };
 		});
 	});
 
 	pi.on("tool_call", (event, ctx) =>
 		answer(async () => {
+			const abort = abortOf(loaded.addon, ctx.signal);
 			const facts = {
 				id: event.toolCallId,
 				name: event.toolName,
@@ -76,15 +76,14 @@ export default function gortex(pi: ExtensionAPI): void {
 				cwd: ctx.cwd,
 				sessionId: ctx.sessionManager.getSessionId(),
 			};
-			const reason = await abortable(loaded.addon, ctx.signal, (abort) =>
-				send(facts, (text) => adapter.toolCall(text, abort)),
-			);
+			const reason = await send(facts, (text) => adapter.toolCall(text, abort));
 			return reason === null ? undefined : { block: true, reason };
 		}),
 	);
 
 	pi.on("tool_result", (event, ctx) =>
 		answer(async () => {
+			const abort = abortOf(loaded.addon, ctx.signal);
 			const facts = {
 				id: event.toolCallId,
 				content: Array.isArray(event.content) ? event.content : undefined,
@@ -92,9 +91,7 @@ export default function gortex(pi: ExtensionAPI): void {
 				structuredContent: event.structuredContent,
 				isError: event.isError === true,
 			};
-			const difference = await abortable(loaded.addon, ctx.signal, (abort) =>
-				send(facts, (text) => adapter.toolResult(text, abort)),
-			);
+			const difference = await send(facts, (text) => adapter.toolResult(text, abort));
 			return difference === null ? undefined : applied(facts, JSON.parse(difference));
 		}),
 	);
@@ -147,20 +144,18 @@ async function answer<T>(work: () => Promise<T>): Promise<T | undefined> {
 	}
 }
 
-/** Lends a handle that the signal cancels, for as long as the work is pending (H4). */
-async function abortable<T>(
-	addon: Addon,
-	signal: AbortSignal | undefined,
-	work: (abort: AbortHandle | null) => Promise<T>,
-): Promise<T> {
-	if (!signal) return work(null);
+/** The handles that signals cancel. A run has one signal and many calls. */
+const aborts = new WeakMap<AbortSignal, AbortHandle>();
+
+/** The handle that the signal cancels (H4). */
+function abortOf(addon: Addon, signal: AbortSignal | undefined): AbortHandle | null {
+	if (!signal) return null;
+	const known = aborts.get(signal);
+	if (known) return known;
 	const abort = new addon.AbortHandle();
 	const cancel = () => quiet(() => abort.cancel());
 	if (signal.aborted) cancel();
 	else signal.addEventListener("abort", cancel, { once: true });
-	try {
-		return await work(abort);
-	} finally {
-		signal.removeEventListener("abort", cancel);
-	}
+	aborts.set(signal, abort);
+	return abort;
 }

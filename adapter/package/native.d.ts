@@ -4,8 +4,8 @@
 export type Level = "info" | "warning" | "error";
 
 /**
- * One handler's abort. JavaScript cancels it from the listener of an `AbortSignal` and drops it with the listener
- * (H4): the core then settles the handler's promise at once.
+ * The abort of a run. JavaScript cancels it from the listener of an `AbortSignal` (H4): the core then settles the promises
+ * of the handlers that it was lent to at once.
  */
 export declare class AbortHandle {
 	/** A handle that is not cancelled. */

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::edits::WriteTable;
@@ -62,8 +62,8 @@ pub struct HookAsk {
     pub command: HookCommand,
     /// What it reads on stdin: one JSON object.
     pub envelope: Vec<u8>,
-    /// How long the answer may take, from when the question is put.
-    pub deadline: Duration,
+    /// By when the answer has to be there.
+    pub deadline: Instant,
     /// Ends the question at once.
     pub abort: CancellationToken,
 }
@@ -100,6 +100,8 @@ impl HookReport {
 }
 
 /// Asks the hook. Dropping a future or a child that waits ends whatever was started.
+///
+/// Each future is polled first on the thread of the host that asks, so that poll must not block.
 pub trait HookPort: Send + Sync {
     /// Starts a child and puts one question to it; settles by its deadline and on abort.
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport>;
@@ -111,7 +113,7 @@ pub trait HookPort: Send + Sync {
 
 /// A hook child that waits for its question. It may be dropped on any thread, in or outside of a runtime.
 pub trait ReadyHook: Send {
-    /// Puts the question; settles by its deadline, counted from now, and on abort.
+    /// Puts the question; settles by its deadline and on abort.
     ///
     /// # Errors
     ///

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use adapter::child::ChildHook;
 use adapter::{HookAsk, HookCommand, HookEnd, HookPort, HookReport};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -21,13 +22,13 @@ fn ask(script: &str) -> HookAsk {
             vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
         },
         envelope: b"{}".to_vec(),
-        deadline: LONG,
+        deadline: Instant::now() + LONG,
         abort: CancellationToken::new(),
     }
 }
 
 async fn report(ask: HookAsk) -> HookReport {
-    ChildHook.ask(ask).await
+    ChildHook::default().ask(ask).await
 }
 
 /// A FIFO that a whole process group holds open for writing, and the two moments that it tells.
@@ -185,7 +186,7 @@ async fn o02_an_exit_ends_the_wait_though_a_grandchild_holds_stdout() {
 async fn h5_a_time_out_kills_the_whole_group() {
     let line = Lifeline::new();
     let mut slow = ask(&format!("printf '{{\"block\":true}}'; {}", line.holders()));
-    slow.deadline = Duration::from_millis(400);
+    slow.deadline = Instant::now() + Duration::from_millis(400);
     let (report, held) = tokio::join!(report(slow), line.opened());
     assert_eq!(report.end, HookEnd::TimedOut);
     closed(held).await;
@@ -271,7 +272,9 @@ async fn h9_dropping_the_question_kills_the_whole_group() {
 /// Puts the question to a child that waits, once it has done what `then` waits for.
 async fn warm(script: &str, before: impl Future<Output = ()>) -> Result<HookReport, HookAsk> {
     let question = ask(script);
-    let ready = ChildHook.prepare(&question.command).expect("a child");
+    let ready = ChildHook::default()
+        .prepare(&question.command)
+        .expect("a child");
     before.await;
     ready.ask(question).await
 }
@@ -289,7 +292,9 @@ async fn h8_a_child_that_waits_reports_what_a_new_one_would() {
     for script in scripts {
         let mut question = ask(script);
         question.envelope = vec![b'x'; 4 << 20];
-        let ready = ChildHook.prepare(&question.command).expect("a child");
+        let ready = ChildHook::default()
+            .prepare(&question.command)
+            .expect("a child");
         let cold = report(question.clone()).await;
         match ready.ask(question).await {
             Ok(warm) if cold.end != HookEnd::TooLarge => assert_eq!(warm, cold, "{script}"),
@@ -306,7 +311,9 @@ async fn h8_a_child_that_waits_has_the_variables_and_the_folder_of_a_new_one() {
     let mut question = ask("cat >/dev/null; pwd -P; env");
     question.command.cwd = folder.path().canonicalize().expect("a folder");
     question.command.vars = Arc::new([("MARK".to_owned(), "m".to_owned())].into());
-    let ready = ChildHook.prepare(&question.command).expect("a child");
+    let ready = ChildHook::default()
+        .prepare(&question.command)
+        .expect("a child");
     let cold = report(question.clone()).await;
     assert!(String::from_utf8_lossy(&cold.stdout).contains("MARK=m"));
     assert_eq!(ready.ask(question).await.expect("a report"), cold);
@@ -376,7 +383,9 @@ async fn h8_h4_an_abort_ends_a_child_that_waited() {
     let line = Lifeline::new();
     let question = ask(&format!("read word; {}", line.holders()));
     let abort = question.abort.clone();
-    let ready = ChildHook.prepare(&question.command).expect("a child");
+    let ready = ChildHook::default()
+        .prepare(&question.command)
+        .expect("a child");
     let answer = tokio::spawn(ready.ask(question));
     let held = line.opened().await;
     abort.cancel();
@@ -394,7 +403,9 @@ fn h8_h9_a_child_that_waits_is_let_go_on_a_thread_without_a_runtime() {
     let line = Lifeline::new();
     let question = ask(&line.holders());
     let (ready, held) = runtime.block_on(async {
-        let ready = ChildHook.prepare(&question.command).expect("a child");
+        let ready = ChildHook::default()
+            .prepare(&question.command)
+            .expect("a child");
         (ready, line.opened().await)
     });
     drop(ready);

@@ -1,9 +1,10 @@
-// Times, in microseconds, of Node's own ways to ask a child and of the addon's, in turns in one process.
+// Node's own ways to ask a child, and the addon's. Each line on stdin names one; its time in microseconds is printed.
 import { execFile, execFileSync } from "node:child_process";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { session } from "./session.mjs";
 
-const { addon, program, envelope, rounds, pause } = JSON.parse(process.argv[2]);
+const { addon, program, envelope, pause } = JSON.parse(process.argv[2]);
 const args = ["hook", "--agent=pi"];
 const cold = await session(addon, program, false);
 const warm = await session(addon, program, true);
@@ -18,16 +19,11 @@ const ways = {
 	cold: cold.call,
 	warm: warm.call,
 };
-const times = Object.fromEntries(Object.keys(ways).map((way) => [way, []]));
-// The first round warms the code up.
-for (let round = -1; round < rounds; round++) {
-	for (const [way, ask] of Object.entries(ways)) {
-		await sleep(pause);
-		const from = performance.now();
-		await ask();
-		if (round >= 0) times[way].push((performance.now() - from) * 1000);
-	}
+for await (const way of createInterface(process.stdin)) {
+	await sleep(pause);
+	const from = performance.now();
+	await ways[way]();
+	console.log((performance.now() - from) * 1000);
 }
 cold.end();
 warm.end();
-console.log(JSON.stringify(times));

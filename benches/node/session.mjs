@@ -13,13 +13,15 @@ export async function session(file, program, warm) {
 	const facts = { cwd, sessionId: "s", reason: "startup", hasUi: false, commands: [{ name: "mcp", sourcePath: "builtin:mcp" }] };
 	adapter.sessionStart(JSON.stringify(facts), () => null);
 	await adapter.beforeAgentStart(JSON.stringify({ sessionId: "s", cwd }), null);
+	// As the extension has it: one for each run.
+	const abort = new addon.AbortHandle();
 	let calls = 0;
 	return {
 		/** One call, as the extension's handler makes it. */
 		call: async () => {
 			const id = `c${calls++}`;
 			const text = JSON.stringify({ id, name: "read", input: { path: "src/lib.rs" }, cwd, sessionId: "s" });
-			const reason = await adapter.toolCall(text, new addon.AbortHandle());
+			const reason = await adapter.toolCall(text, abort);
 			if (reason !== null) throw new Error(`blocked: ${reason}`);
 		},
 		/** Ends the turn, as Pi does after each answer with calls. */

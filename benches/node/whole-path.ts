@@ -19,5 +19,5 @@ export default function measure(pi: ExtensionAPI) {
 			return { content: [{ type: "text", text: "done" }], details: {} };
 		},
 	});
-	pi.on("agent_settled", () => writeFileSync(process.env.BENCH_TIMES ?? "", JSON.stringify({ times })));
+	pi.on("agent_settled", () => writeFileSync(process.env.BENCH_TIMES ?? "", JSON.stringify(times)));
 }

@@ -5,8 +5,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guard;
 
-/// One handler's abort. JavaScript cancels it from the listener of an `AbortSignal` and drops it with the listener
-/// (H4): the core then settles the handler's promise at once.
+/// The abort of a run. JavaScript cancels it from the listener of an `AbortSignal` (H4): the core then settles the promises
+/// of the handlers that it was lent to at once.
 #[napi]
 pub struct AbortHandle {
     token: CancellationToken,

@@ -10,7 +10,8 @@ use std::sync::{Arc, LazyLock};
 use adapter::child::ChildHook;
 use adapter::log::FileLog;
 use adapter::{Caps, Environment, Instance, Ports, Registration, ThreadWork, WriteTable};
-use napi::bindgen_prelude::{FnArgs, Function, PromiseRaw};
+use futures::FutureExt;
+use napi::bindgen_prelude::{FnArgs, Function, PromiseRaw, within_runtime_if_available};
 use napi::{Env, Error, Result};
 use napi_derive::napi;
 use serde::Serialize;
@@ -28,6 +29,9 @@ use crate::text;
 /// It must live here: TypeScript is evaluated anew for each session, so that a table in a module of it would not be
 /// shared (portal.md D5). The core gets it handed.
 static WRITES: LazyLock<Arc<WriteTable>> = LazyLock::new(Arc::default);
+
+/// The way to the hook, of all instances of the process: together they start no more children at a time than one would.
+static HOOK: LazyLock<Arc<ChildHook>> = LazyLock::new(Arc::default);
 
 /// Tells Pi of an MCP server: takes its name and its config as JSON, answers why Pi refused, if it did.
 type Register<'a> = Function<'a, FnArgs<(String, String)>, Option<String>>;
@@ -69,7 +73,7 @@ impl Adapter {
         let host = Arc::new(NodeHost::new(&tools, &custom_messages, &notify)?);
         let ports = Ports {
             host: host.clone(),
-            hook: Arc::new(ChildHook),
+            hook: HOOK.clone(),
             writes: WRITES.clone(),
             log,
             work: Arc::new(ThreadWork),
@@ -186,14 +190,20 @@ impl Adapter {
 
 impl Adapter {
     /// A promise of what `work` answers. Node is kept alive for as long as it is pending, and no longer.
+    ///
+    /// The first step of the work is taken here, on JavaScript's thread: most results need no more than that, and a hook
+    /// child that waits has its question before any other thread is woken. What blocks is kept from here by its port.
     fn promise<'env>(
         &self,
         env: &'env Env,
         entry: &'static str,
         work: impl Future<Output = Option<String>> + Send + 'static,
     ) -> Result<PromiseRaw<'env, Option<String>>> {
-        let answer = self.guard.clone().wait(entry, work);
-        env.spawn_future(async move { Ok(answer.await) })
+        let mut answer = Box::pin(self.guard.clone().wait(entry, work));
+        match within_runtime_if_available(|| answer.as_mut().now_or_never()) {
+            Some(answer) => PromiseRaw::resolve(env, answer),
+            None => env.spawn_future(async move { Ok(answer.await) }),
+        }
     }
 }
 

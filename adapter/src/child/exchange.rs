@@ -1,14 +1,16 @@
 //! One question to a child that runs, and what comes of it (H4, H5, O02).
 
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::process::Process;
+use super::within;
 use crate::{HookEnd, HookReport};
 
 /// How long bytes that are still in the pipe may take to arrive once the child has exited. They are there already; the
@@ -60,22 +62,17 @@ impl Exchange {
                 }
             }
         };
-        let end = tokio::select! {
-            biased;
-            () = self.abort.cancelled() => HookEnd::Aborted,
-            end = timeout_at(self.deadline, exchange) => end.unwrap_or(HookEnd::TimedOut),
-        };
+        let end = within(self.deadline, &self.abort, exchange).await;
+        let end = end.unwrap_or_else(|ended| ended);
         HookReport { stdout: bytes, end }
     }
 }
 
 /// Writes the rest of an envelope and closes the pipe. A child that reads nothing, or closes its stdin early, has done
 /// nothing wrong.
-async fn write(stdin: std::os::fd::OwnedFd, rest: &[u8]) {
+async fn write(stdin: Option<OwnedFd>, rest: &[u8]) {
     // The pipe has nearly always taken all of it already; then nobody needs to watch it.
-    if !rest.is_empty()
-        && let Ok(mut stdin) = Sender::from_owned_fd_unchecked(stdin)
-    {
+    if let Some(mut stdin) = stdin.and_then(|stdin| Sender::from_owned_fd_unchecked(stdin).ok()) {
         let _ = stdin.write_all(rest).await;
     }
 }

@@ -4,41 +4,80 @@ mod exchange;
 mod leader;
 mod process;
 
+use std::io;
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
-use tokio::time::Instant;
+use tokio::sync::Semaphore;
+use tokio::task::{spawn_blocking, yield_now};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
 use exchange::Exchange;
 use process::Process;
 
+/// How many children are being started at a time. A start takes a processor for itself; with more of them at once a burst
+/// of questions would be answered no sooner, and the host's own thread would wait for its turn behind them.
+const STARTS: usize = 2;
+
 /// Asks the hook by a process for each question. Its futures need a tokio runtime with I/O enabled.
 ///
 /// The child leads a process group of its own, which is killed as a whole on time-out, on abort and when the future is
 /// dropped. What a child that answered has left running is let be: it is the hook's own affair (O02).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ChildHook;
+#[derive(Clone, Debug)]
+pub struct ChildHook {
+    starts: Arc<Semaphore>,
+}
+
+impl Default for ChildHook {
+    fn default() -> Self {
+        Self {
+            starts: Arc::new(Semaphore::new(STARTS)),
+        }
+    }
+}
 
 impl HookPort for ChildHook {
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport> {
+        let starts = Arc::clone(&self.starts);
         Box::pin(async move {
-            let deadline = Instant::now() + ask.deadline;
-            if ask.abort.is_cancelled() {
-                return nothing(HookEnd::Aborted);
-            }
-            let process = match Process::spawn(&ask.command) {
-                Ok(process) => process,
-                Err(error) => return nothing(HookEnd::SpawnFailed(error.kind().to_string())),
-            };
-            // A child that has closed its stdin already has done nothing wrong.
-            let written = process.write_now(&ask.envelope);
-            exchange(
-                process,
-                written.unwrap_or(ask.envelope.len()),
+            let HookAsk {
+                command,
+                envelope,
                 deadline,
-                ask,
-            )
-            .report()
-            .await
+                abort,
+            } = ask;
+            let place = match within(deadline, &abort, starts.acquire_owned()).await {
+                Ok(place) => place,
+                Err(end) => return nothing(end),
+            };
+            // Starting a process blocks, for long where its file lies far away: not this thread, and not past the deadline.
+            let start = spawn_blocking(move || {
+                let mut process = Process::spawn(&command)?;
+                // A child that has closed its stdin already has done nothing wrong.
+                let written = process.put(&envelope).unwrap_or(envelope.len());
+                // Until here, also where nobody waits for it any more.
+                drop(place);
+                Ok((process, envelope, written))
+            });
+            let started = match within(deadline, &abort, later(start)).await {
+                Ok(started) => started.unwrap_or_else(|lost| Err(io::Error::other(lost))),
+                Err(end) => return nothing(end),
+            };
+            match started {
+                Ok((process, envelope, written)) => {
+                    let exchange = Exchange {
+                        process,
+                        envelope,
+                        written,
+                        deadline,
+                        abort,
+                    };
+                    exchange.report().await
+                }
+                Err(error) => nothing(HookEnd::SpawnFailed(error.kind().to_string())),
+            }
         })
     }
 
@@ -54,20 +93,26 @@ struct Waiting(Process);
 impl ReadyHook for Waiting {
     fn ask(self: Box<Self>, ask: HookAsk) -> BoxFuture<'static, Result<HookReport, HookAsk>> {
         Box::pin(async move {
-            let deadline = Instant::now() + ask.deadline;
             if ask.abort.is_cancelled() {
                 return Ok(nothing(HookEnd::Aborted));
             }
-            let Self(process) = *self;
+            let Self(mut process) = *self;
             if !process.is_waiting() {
                 return Err(ask);
             }
             // Once its pipe took a byte, the child could read it and so counts as asked. A pipe whose reader is gone takes
             // none, so only a child that is just being taken apart by the system, before its pipes are closed, dies
             // unasked and counts all the same: as one that ended without a word, which lets the call run (H5).
-            match process.write_now(&ask.envelope) {
+            match process.put(&ask.envelope) {
                 Ok(written) if written > 0 => {
-                    Ok(exchange(process, written, deadline, ask).report().await)
+                    let exchange = Exchange {
+                        process,
+                        envelope: ask.envelope,
+                        written,
+                        deadline: ask.deadline,
+                        abort: ask.abort,
+                    };
+                    Ok(later(exchange.report()).await)
                 }
                 _ => Err(ask),
             }
@@ -75,13 +120,23 @@ impl ReadyHook for Waiting {
     }
 }
 
-fn exchange(process: Process, written: usize, deadline: Instant, ask: HookAsk) -> Exchange {
-    Exchange {
-        process,
-        envelope: ask.envelope,
-        written,
-        deadline,
-        abort: ask.abort,
+/// Goes on where the runtime has its threads. Until here the host's own may have come; what is set up to wait for an answer
+/// costs more from there, and the question is out.
+async fn later<T>(work: impl Future<Output = T>) -> T {
+    yield_now().await;
+    work.await
+}
+
+/// Work until it is done, or how it ended before.
+async fn within<T>(
+    deadline: Instant,
+    abort: &CancellationToken,
+    work: impl Future<Output = T>,
+) -> Result<T, HookEnd> {
+    tokio::select! {
+        biased;
+        () = abort.cancelled() => Err(HookEnd::Aborted),
+        done = timeout_at(deadline, work) => done.map_err(|_| HookEnd::TimedOut),
     }
 }
 

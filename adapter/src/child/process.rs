@@ -15,8 +15,8 @@ use crate::HookCommand;
 /// A child that runs, and our ends of its pipes. Dropped, it is killed with its group.
 pub(super) struct Process {
     pub(super) leader: Leader,
-    /// Where it reads; closed by dropping it. Never blocks.
-    pub(super) stdin: OwnedFd,
+    /// Where it reads, until all of its question is written: its end is what it waits for. Never blocks.
+    pub(super) stdin: Option<OwnedFd>,
     /// Where it prints.
     pub(super) stdout: Receiver,
 }
@@ -57,22 +57,26 @@ impl Process {
         ioctl_fionbio(&stdout, true)?;
         Ok(Self {
             leader,
-            stdin,
+            stdin: Some(stdin),
             stdout: Receiver::from_owned_fd_unchecked(stdout)?,
         })
     }
 
-    /// Writes what its pipe takes of `bytes` without waiting, and tells how much that was.
+    /// Puts the question: writes what its pipe takes of it without waiting, and tells how much that was. Behind the last
+    /// byte the pipe is closed.
     ///
     /// # Errors
     ///
     /// Where it has closed its end, or has ended.
-    pub(super) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
-        match rustix::io::write(&self.stdin, bytes) {
-            Ok(count) => Ok(count),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-            Err(error) => Err(error.into()),
-        }
+    pub(super) fn put(&mut self, question: &[u8]) -> io::Result<usize> {
+        let stdin = self.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let written = match rustix::io::write(&stdin, question) {
+            Ok(count) => count,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        self.stdin = (written < question.len()).then_some(stdin);
+        Ok(written)
     }
 
     /// Whether it lives, holds its stdout and has printed nothing so far.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::ports::offload;
@@ -44,9 +44,8 @@ struct Run {
 /// A child that waits, or is being started.
 struct Waiting {
     command: HookCommand,
-    files: Files,
     since: Instant,
-    child: AbortOnDropHandle<Option<Box<dyn ReadyHook>>>,
+    child: AbortOnDropHandle<Option<(Files, Box<dyn ReadyHook>)>>,
 }
 
 impl Pool {
@@ -100,7 +99,7 @@ impl Pool {
     /// is to wait for the answer only; behind it there is the time in which the tool runs.
     pub(crate) async fn ask(&self, ask: HookAsk) -> HookReport {
         let command = ask.command.clone();
-        let answer = match self.take(&command).await {
+        let answer = match self.take(&command, ask.deadline).await {
             Some(ready) => ready.ask(ask).await,
             None => Ok(self.port.ask(ask).await),
         };
@@ -117,17 +116,14 @@ impl Pool {
     }
 
     /// The child that waits, where it is what would be started now.
-    async fn take(&self, command: &HookCommand) -> Option<Box<dyn ReadyHook>> {
+    async fn take(&self, command: &HookCommand, by: Instant) -> Option<Box<dyn ReadyHook>> {
         let waiting = self.state().run.as_mut()?.waiting.take()?;
-        let usable = waiting.command == *command
-            && Instant::now() < waiting.since + self.age
-            && Files::of(command).as_ref() == Some(&waiting.files);
-        if usable {
-            // One that panicked is none (F1).
-            waiting.child.await.ok()?
-        } else {
-            None
+        if waiting.command != *command || Instant::now() >= waiting.since + self.age {
+            return None;
         }
+        // One that panicked is none (F1).
+        let (files, child) = timeout_at(by, waiting.child).await.ok()?.ok()??;
+        (Files::of(command) == Some(files)).then_some(child)
     }
 
     /// Starts the next child, unless one waits or no run is on.
@@ -137,18 +133,16 @@ impl Pool {
         if run.waiting.is_some() || run.unfit {
             return;
         }
-        // Before the start: a file that changes in between then counts as changed.
-        let Some(files) = Files::of(command) else {
-            return;
-        };
         let (port, work) = (Arc::clone(&self.port), Arc::clone(&self.work));
         let started = command.clone();
         run.waiting = Some(Waiting {
             command: command.clone(),
-            files,
             since: Instant::now(),
             child: AbortOnDropHandle::new(tokio::spawn(async move {
-                offload(&*work, move || port.prepare(&started)).await?
+                // Before the start: a file that changes in between then counts as changed.
+                let files = Files::of(&started)?;
+                let child = offload(&*work, move || port.prepare(&started)).await??;
+                Some((files, child))
             })),
         });
     }
@@ -271,7 +265,7 @@ mod tests {
         let ask = HookAsk {
             command: command(mode),
             envelope: Vec::new(),
-            deadline: Duration::from_secs(1),
+            deadline: Instant::now() + Duration::from_secs(1),
             abort: CancellationToken::new(),
         };
         pool.ask(ask).await.stdout

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
@@ -214,7 +215,7 @@ impl Instance {
             ));
             return Decision::default();
         };
-        let deadline = if event == "session_start" {
+        let time = if event == "session_start" {
             self.caps.hook_briefing
         } else {
             self.caps.hook_call
@@ -225,21 +226,17 @@ impl Instance {
         let ask = HookAsk {
             command,
             envelope,
-            deadline,
+            deadline: Instant::now() + time,
             abort,
         };
-        let decision = match tokio::time::timeout(deadline, self.pool.ask(ask)).await {
-            Ok(report) => Decision::read(&report),
-            Err(_) => Err("it did not answer in time".to_owned()),
-        };
-        decision.unwrap_or_else(|cause| {
+        Decision::read(&self.pool.ask(ask).await).unwrap_or_else(|cause| {
             self.log(&format!("hook ({event}): no decision: {cause}"));
             Decision::default()
         })
     }
 
     /// Asks the host for its tools; `None` where the session was replaced or the host does not answer by `by`.
-    async fn graph_tools(&self, by: tokio::time::Instant) -> Option<GraphTools> {
+    async fn graph_tools(&self, by: Instant) -> Option<GraphTools> {
         let tools = tokio::time::timeout_at(by, self.ports.host.tools())
             .await
             .ok()??;

@@ -20,7 +20,7 @@ esac
 fn instance(world: &World) -> Arc<Instance> {
     let ports = Ports {
         host: Arc::new(world.host.clone()),
-        hook: Arc::new(ChildHook),
+        hook: Arc::new(ChildHook::default()),
         writes: Arc::clone(&world.writes),
         log: Arc::new(world.log.clone()),
         work: Arc::new(ThreadWork),

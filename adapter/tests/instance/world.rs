@@ -131,7 +131,7 @@ impl HookPort for FakeHook {
                 biased;
                 () = abort.cancelled() => nothing(HookEnd::Aborted),
                 () = tokio::time::sleep(delay) => report,
-                () = tokio::time::sleep(deadline) => nothing(HookEnd::TimedOut),
+                () = tokio::time::sleep_until(deadline) => nothing(HookEnd::TimedOut),
             }
         })
     }

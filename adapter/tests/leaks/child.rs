@@ -29,7 +29,7 @@ fn ask(script: &str) -> HookAsk {
             vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
         },
         envelope: b"{}".to_vec(),
-        deadline: Duration::from_secs(60),
+        deadline: Instant::now() + Duration::from_secs(60),
         abort: CancellationToken::new(),
     }
 }
@@ -50,7 +50,7 @@ fn failure(cause: &str) -> Result<Decision, String> {
 async fn meet(what: &str, make: impl Fn() -> HookAsk, expected: &Result<Decision, String>) {
     let mut first = None;
     for _ in 0..ROUNDS {
-        let report = ChildHook.ask(make()).await;
+        let report = ChildHook::default().ask(make()).await;
         assert_eq!(&Decision::read(&report), expected, "{what}");
         no_child_left().await;
         let now = Census::take();
@@ -82,7 +82,7 @@ async fn h5_what_is_no_failure_counts_and_leaks_nothing() {
     // On descriptor 3 too, as a daemon that was started carelessly holds it.
     let left = format!("{ANSWER}; sleep 20 3>&1 & exit 0");
     let holds = || HookAsk {
-        deadline: Duration::from_secs(10),
+        deadline: Instant::now() + Duration::from_secs(10),
         ..ask(&left)
     };
     meet("leaves a grandchild with stdout", holds, &block()).await;
@@ -123,7 +123,7 @@ async fn h5_what_is_a_failure_is_no_decision_and_leaks_nothing() {
     let cause = "it could not run: entity not found";
     meet("is not there", gone, &failure(cause)).await;
     let hang = || HookAsk {
-        deadline: Duration::from_millis(20),
+        deadline: Instant::now() + Duration::from_millis(20),
         envelope: vec![b'x'; LARGE],
         ..ask("sleep 600 & sleep 600")
     };
@@ -146,7 +146,7 @@ async fn h4_an_abort_ends_the_whole_group_within_50_ms() {
         let mut line = Lifeline::new();
         let asked = ask(&line.holders());
         let abort = asked.abort.clone();
-        let answer = tokio::spawn(ChildHook.ask(asked));
+        let answer = tokio::spawn(ChildHook::default().ask(asked));
         line.taken_up().await;
         let started = Instant::now();
         abort.cancel();

@@ -122,7 +122,7 @@ impl Life {
         let (host, log) = (Arc::<OneTool>::default(), Arc::<Lines>::default());
         let ports = Ports {
             host: host.clone(),
-            hook: Arc::new(ChildHook),
+            hook: Arc::new(ChildHook::default()),
             writes: process.writes.clone(),
             log: log.clone(),
             work: Arc::new(ThreadWork),

@@ -1,19 +1,33 @@
 //! The floor: spawn, write, read, wait, and nothing else: no runtime, no deadline, no abort.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+
+use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, posix_spawn};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::pipe2;
 
-use crate::{ENVELOPE, Outcome};
+use crate::{Child, ENVELOPE, Outcome};
 
-/// Asks one child and answers what it printed.
-pub fn bare(program: &CStr) -> Outcome<Vec<u8>> {
+/// The time that a bare child takes.
+pub fn time(child: Child) -> Outcome<Duration> {
+    let program = CString::new(child.program)?;
+    std::thread::sleep(child.pause());
+    let from = Instant::now();
+    let decision = ask(&program)?;
+    let time = from.elapsed();
+    if decision != b"{}" {
+        return Err("the child answered wrongly".into());
+    }
+    Ok(time)
+}
+
+fn ask(program: &CStr) -> Outcome<Vec<u8>> {
     let (child_in, ours_out): (OwnedFd, OwnedFd) = pipe2(OFlag::O_CLOEXEC)?;
     let (ours_in, child_out) = pipe2(OFlag::O_CLOEXEC)?;
     let mut actions = PosixSpawnFileActions::init()?;

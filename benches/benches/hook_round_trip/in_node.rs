@@ -1,23 +1,64 @@
-//! The addon inside Node, in turns with Node's own ways to ask the same child.
+//! The addon inside Node, beside Node's own ways to ask the same child.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::table::Samples;
 use crate::{Child, ENVELOPE, Outcome, built};
 
-/// What was measured with one child.
+/// A Node that asks one child whenever it is told to, in one way or another.
 pub struct Node {
-    /// `execFileSync`, which stops the host.
-    pub exec_file_sync: Samples,
-    /// `execFile`.
-    pub exec_file: Samples,
-    /// The addon with `warm_hook` off.
-    pub cold: Samples,
-    /// The addon in a run.
-    pub warm: Samples,
+    process: std::process::Child,
+    ways: ChildStdin,
+    times: BufReader<ChildStdout>,
+}
+
+impl Node {
+    /// Starts one.
+    pub fn start(node: &Path, addon: &Path, child: Child) -> Outcome<Self> {
+        let told = json!({
+            "addon": addon, "program": child.program, "envelope": ENVELOPE, "pause": child.pause().as_millis(),
+        });
+        let mut process = Command::new(node)
+            // A child has the variables of its host. Those of cargo name folders in which it would look for its libraries.
+            .env_clear()
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("node/round-trip.mjs"))
+            .arg(told.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let ways = process.stdin.take().ok_or("no stdin")?;
+        let times = BufReader::new(process.stdout.take().ok_or("no stdout")?);
+        Ok(Self {
+            process,
+            ways,
+            times,
+        })
+    }
+
+    /// The time that a question takes in one way, after the pause.
+    pub fn time(&mut self, way: &str) -> Outcome<Duration> {
+        writeln!(self.ways, "{way}")?;
+        let mut time = String::new();
+        self.times.read_line(&mut time)?;
+        let microseconds: f64 = time
+            .trim()
+            .parse()
+            .map_err(|_| format!("{way}: {time:?}"))?;
+        Ok(Duration::from_secs_f64(microseconds / 1e6))
+    }
+
+    /// Ends it.
+    pub fn end(mut self) -> Outcome<()> {
+        drop(self.ways);
+        let end = self.process.wait()?;
+        end.success()
+            .then_some(())
+            .ok_or_else(|| format!("Node ended with {end}").into())
+    }
 }
 
 /// The addon as cargo built it for this bench, under the name that Node loads.
@@ -26,36 +67,4 @@ pub fn addon() -> Outcome<PathBuf> {
     let addon = built.join(name);
     std::fs::copy(built.join("libadapter_node.so"), &addon)?;
     Ok(addon)
-}
-
-/// Times in microseconds of one member of an answer.
-pub fn samples(answer: &Value, member: &str) -> Outcome<Samples> {
-    let times: Vec<f64> = serde_json::from_value(answer[member].clone())?;
-    if times.is_empty() {
-        return Err(format!("nothing was measured of {member}").into());
-    }
-    Ok(Samples::of(times))
-}
-
-/// Measures.
-pub fn measure(node: &Path, addon: &Path, child: Child) -> Outcome<Node> {
-    let told = json!({
-        "addon": addon, "program": child.program, "envelope": ENVELOPE,
-        "rounds": child.rounds, "pause": child.pause_ms(),
-    });
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("node/round-trip.mjs");
-    let output = Command::new(node)
-        .arg(script)
-        .arg(told.to_string())
-        .output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
-    }
-    let answer: Value = serde_json::from_slice(&output.stdout)?;
-    Ok(Node {
-        exec_file_sync: samples(&answer, "execFileSync")?,
-        exec_file: samples(&answer, "execFile")?,
-        cold: samples(&answer, "cold")?,
-        warm: samples(&answer, "warm")?,
-    })
 }

@@ -16,11 +16,13 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::Outcome;
-use crate::in_node::samples;
 use crate::table::Samples;
 
 /// No run of Pi takes longer.
 const LIMIT: Duration = Duration::from_secs(90);
+
+/// How often each way is run.
+const RUNS: usize = 3;
 
 /// A way to run Pi.
 struct Way {
@@ -54,22 +56,20 @@ const WAYS: [Way; 4] = [
     },
 ];
 
-/// Measures each way over so many calls, with what it takes without the extension, in microseconds. The hook is
-/// `fake-gortex` as the set-up has built it.
+/// Measures each way, in turns, with so many calls a run. The hook is `fake-gortex` as the set-up has built it.
 pub fn measure(
     pi: &RealPi,
     addon: &Path,
     calls: usize,
-) -> Outcome<Vec<(&'static str, Samples, f64)>> {
+) -> Outcome<[(&'static str, Samples); WAYS.len()]> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let mut found = Vec::new();
-    let mut base = None;
-    for way in WAYS {
-        let samples = runtime.block_on(run(pi, &way, addon, calls))?;
-        let base = *base.get_or_insert_with(|| samples.median());
-        found.push((way.name, samples, base));
+    let mut found = WAYS.map(|way| (way.name, Samples::default()));
+    for _ in 0..RUNS {
+        for (way, (_, samples)) in WAYS.iter().zip(&mut found) {
+            samples.append(runtime.block_on(run(pi, way, addon, calls))?);
+        }
     }
     Ok(found)
 }
@@ -124,7 +124,7 @@ async fn run(pi: &RealPi, way: &Way, addon: &Path, calls: usize) -> Outcome<Samp
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
-    samples(&serde_json::from_slice(&fs::read(&times)?)?, "times")
+    Ok(Samples::of(serde_json::from_slice(&fs::read(&times)?)?))
 }
 
 /// The extension with the addon of this bench in it: that of the checkout may be a debug build.

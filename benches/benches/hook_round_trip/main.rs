@@ -1,19 +1,23 @@
 //! The hook round trip: what a person waits before each tool call, as ratios.
 //!
 //! Only a ratio means something on another machine, so what is compared is measured in one run, in turns: a machine that
-//! slows down slows all of it. Nothing is asserted. Without the real Pi of `cargo run --release -- setup` the parts that need Node are
-//! left out, which is said.
+//! slows down slows all of it. Nothing is asserted. Criterion draws what was measured. Without the real Pi of
+//! `cargo run --release -- setup` the parts that need Node are left out, which is said.
 
 mod bare;
 mod in_node;
 mod in_pi;
 mod in_rust;
+mod report;
 mod table;
 
 use std::path::Path;
+use std::time::Duration;
 
-use scenarios::setup;
+use scenarios::setup::{self, RealPi};
 
+use in_node::Node;
+use in_rust::Rust;
 use table::{Samples, Table};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -24,8 +28,8 @@ struct Child {
     /// How it is called in the table.
     name: &'static str,
     program: &'static str,
-    /// From its start to the read of stdin, in milliseconds.
-    starts_in_ms: u64,
+    /// From its start to the read of stdin.
+    starts_in: Duration,
     /// How often each way is measured with it.
     rounds: usize,
 }
@@ -34,13 +38,13 @@ const CHILDREN: [Child; 2] = [
     Child {
         name: "starts at once",
         program: env!("CARGO_BIN_EXE_bench-hook"),
-        starts_in_ms: 0,
+        starts_in: Duration::ZERO,
         rounds: 300,
     },
     Child {
         name: "starts in 15 ms",
         program: env!("CARGO_BIN_EXE_bench-hook-slow"),
-        starts_in_ms: 15,
+        starts_in: Duration::from_millis(15),
         rounds: 100,
     },
 ];
@@ -48,13 +52,25 @@ const CHILDREN: [Child; 2] = [
 impl Child {
     /// What passes before each measurement, whatever is measured: a child that waits is then past its start, and the
     /// processor is as idle as between two calls of a session.
-    fn pause_ms(self) -> u64 {
-        self.starts_in_ms + 10
+    fn pause(self) -> Duration {
+        self.starts_in + Duration::from_millis(10)
     }
 }
 
 /// An envelope of the usual size: a read of one file.
 const ENVELOPE: &str = r#"{"event":"tool_call","cwd":"/home/somebody/project","session_id":"01a22c3f-be7b-7737-bf41-b8751afa4e43","tool_name":"Read","tool_input":{"path":"src/lib.rs","file_path":"src/lib.rs"},"is_gortex_tool":false}"#;
+
+/// What was measured with one child.
+#[derive(Default)]
+struct Found {
+    floor: Samples,
+    cold: Samples,
+    warm: Samples,
+    exec_file_sync: Samples,
+    exec_file: Samples,
+    cold_addon: Samples,
+    warm_addon: Samples,
+}
 
 #[expect(clippy::print_stdout, reason = "the table is what the bench is for")]
 fn main() -> Outcome<()> {
@@ -67,62 +83,82 @@ fn main() -> Outcome<()> {
         if test {
             child.rounds = 2;
         }
-        let rust = in_rust::measure(child)?;
-        table.add(child.name, "floor: bare posix_spawn", &rust.floor, &[]);
-        table.add(
-            child.name,
-            "cold, in Rust",
-            &rust.cold,
-            &[rust.cold.against("floor", &rust.floor).at_most(1.10)],
-        );
-        table.add(
-            child.name,
-            "warm, in Rust",
-            &rust.warm,
-            &[rust.warm.against("floor", &rust.floor)],
-        );
-        let Some(pi) = &pi else { continue };
-        let node = in_node::measure(&pi.node, &addon, child)?;
-        add_node(&mut table, child, &rust.floor, &node);
+        let found = measure(child, pi.as_ref(), &addon)?;
+        add(&mut table, child, found);
     }
     if let Some(pi) = &pi {
-        for (name, samples, base) in in_pi::measure(pi, &addon, if test { 2 } else { 60 })? {
+        let found = in_pi::measure(pi, &addon, if test { 2 } else { 20 })?;
+        let base = found[0].1.median();
+        for (name, samples) in found {
             let added = samples.median() - base;
-            table.add("a tool call in Pi", name, &samples, &[samples.adds(added)]);
+            table.add(
+                "a tool call in Pi",
+                name,
+                samples,
+                vec![Samples::adds(added)],
+            );
         }
-        println!("{table}");
-    } else {
-        println!("{table}\nNode and Pi are left out: `cargo run --release -- setup` was not run.");
+    }
+    if !test {
+        report::draw(&table);
+    }
+    println!("{table}");
+    if pi.is_none() {
+        println!("Node and Pi are left out: `cargo run --release -- setup` was not run.");
     }
     Ok(())
 }
 
-fn add_node(table: &mut Table, child: Child, floor: &Samples, node: &in_node::Node) {
-    let at_once = child.starts_in_ms == 0;
-    let cold = node.cold.against("floor", floor);
-    let warm = node.warm.against("floor", floor);
-    let faster = node.exec_file.against("warm", &node.warm);
-    table.add(child.name, "execFileSync", &node.exec_file_sync, &[]);
-    table.add(child.name, "execFile", &node.exec_file, &[]);
-    table.add(
-        child.name,
-        "cold, addon in Node",
-        &node.cold,
-        &[if at_once { cold.at_most(1.25) } else { cold }],
-    );
-    table.add(
-        child.name,
-        "warm, addon in Node",
-        &node.warm,
-        &[
-            if at_once { warm.at_most(0.40) } else { warm },
-            if at_once {
-                faster
-            } else {
-                faster.at_least(50.0)
-            },
-        ],
-    );
+fn measure(child: Child, pi: Option<&RealPi>, addon: &Path) -> Outcome<Found> {
+    let rust = Rust::start(child)?;
+    let mut node = pi
+        .map(|pi| Node::start(&pi.node, addon, child))
+        .transpose()?;
+    let mut found = Found::default();
+    for _ in 0..child.rounds {
+        found.floor.push(bare::time(child)?);
+        found.cold.push(rust.cold()?);
+        found.warm.push(rust.warm()?);
+        if let Some(node) = &mut node {
+            found.exec_file_sync.push(node.time("execFileSync")?);
+            found.exec_file.push(node.time("execFile")?);
+            found.cold_addon.push(node.time("cold")?);
+            found.warm_addon.push(node.time("warm")?);
+        }
+    }
+    node.map_or(Ok(()), Node::end)?;
+    Ok(found)
+}
+
+/// Puts what was measured beside what is wanted.
+fn add(table: &mut Table, child: Child, found: Found) {
+    let at_once = child.starts_in.is_zero();
+    let floor = |samples: &Samples| samples.against("floor", &found.floor);
+    let (cold, warm) = (floor(&found.cold).at_most(1.10), floor(&found.warm));
+    let (mut cold_addon, mut warm_addon) = (floor(&found.cold_addon), floor(&found.warm_addon));
+    let mut faster = found.exec_file.against("warm", &found.warm_addon);
+    if at_once {
+        cold_addon = cold_addon.at_most(1.25);
+        warm_addon = warm_addon.at_most(0.40);
+    } else {
+        faster = faster.at_least(50.0);
+    }
+    let rows = [
+        ("floor: bare posix_spawn", found.floor, vec![]),
+        ("cold, in Rust", found.cold, vec![cold]),
+        ("warm, in Rust", found.warm, vec![warm]),
+        ("execFileSync", found.exec_file_sync, vec![]),
+        ("execFile", found.exec_file, vec![]),
+        ("cold, addon in Node", found.cold_addon, vec![cold_addon]),
+        (
+            "warm, addon in Node",
+            found.warm_addon,
+            vec![warm_addon, faster],
+        ),
+    ];
+    for (way, samples, ratios) in rows {
+        table.add(child.name, way, samples, ratios);
+    }
 }
 
 /// The folder in which cargo put what it built for this bench.

@@ -13,6 +13,16 @@ impl Samples {
         self.0.push(time.as_secs_f64() * 1e6);
     }
 
+    /// Adds those of another run.
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    /// All of them, in the order in which they were measured, in microseconds.
+    pub fn times(&self) -> &[f64] {
+        &self.0
+    }
+
     /// Of times in microseconds.
     pub fn of(times: Vec<f64>) -> Self {
         Self(times)
@@ -47,8 +57,8 @@ impl Samples {
         }
     }
 
-    /// What it takes longer than the base, in microseconds.
-    pub fn adds(&self, added: f64) -> Ratio {
+    /// What it takes longer than something else, in microseconds.
+    pub fn adds(added: f64) -> Ratio {
         Ratio {
             text: format!("{added:+.0} us"),
             value: added,
@@ -89,21 +99,59 @@ impl fmt::Display for Ratio {
     }
 }
 
+/// A way, as it was measured with a child.
+pub struct Row {
+    /// The child.
+    pub child: &'static str,
+    /// How it was asked.
+    pub way: &'static str,
+    /// The times.
+    pub samples: Samples,
+    ratios: Vec<Ratio>,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ratios: Vec<String> = self.ratios.iter().map(Ratio::to_string).collect();
+        write!(
+            out,
+            "{:<18} {:<26} {:>7.0} {:>7.0} {:>7.0}   {}",
+            self.child,
+            self.way,
+            self.samples.median(),
+            self.samples.quantile(0.25),
+            self.samples.quantile(0.75),
+            ratios.join(", ")
+        )
+    }
+}
+
 /// The table as it grows.
 #[derive(Default)]
-pub struct Table(Vec<String>);
+pub struct Table(Vec<Row>);
 
 impl Table {
-    /// Adds a way.
-    pub fn add(&mut self, child: &str, way: &str, samples: &Samples, ratios: &[Ratio]) {
-        let ratios: Vec<String> = ratios.iter().map(Ratio::to_string).collect();
-        self.0.push(format!(
-            "{child:<18} {way:<26} {:>7.0} {:>7.0} {:>7.0}   {}",
-            samples.median(),
-            samples.quantile(0.25),
-            samples.quantile(0.75),
-            ratios.join(", ")
-        ));
+    /// Adds a way, unless it was not measured.
+    pub fn add(
+        &mut self,
+        child: &'static str,
+        way: &'static str,
+        samples: Samples,
+        ratios: Vec<Ratio>,
+    ) {
+        if !samples.times().is_empty() {
+            self.0.push(Row {
+                child,
+                way,
+                samples,
+                ratios,
+            });
+        }
+    }
+
+    /// Every way.
+    pub fn rows(&self) -> &[Row] {
+        &self.0
     }
 }
 
@@ -114,6 +162,6 @@ impl fmt::Display for Table {
             "{:<18} {:<26} {:>7} {:>7} {:>7}   ratio of medians",
             "child", "way (us)", "median", "q1", "q3"
         )?;
-        self.0.iter().try_for_each(|line| writeln!(out, "{line}"))
+        self.0.iter().try_for_each(|row| writeln!(out, "{row}"))
     }
 }

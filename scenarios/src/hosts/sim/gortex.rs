@@ -6,7 +6,6 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use adapter::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
 use fake_gortex::{Daemon, HookOutcome, JournalSink, Script, State};
@@ -15,7 +14,7 @@ use fake_pi::mcp::launch::{
 };
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -274,13 +273,13 @@ impl ReadyHook for Waiting {
 /// What is reported of a hook process that is waited for until `deadline` or `abort`.
 async fn until(
     run: impl Future<Output = HookOutcome>,
-    deadline: Duration,
+    deadline: Instant,
     abort: CancellationToken,
 ) -> HookReport {
     tokio::select! {
         biased;
         () = abort.cancelled() => report(Vec::new(), HookEnd::Aborted),
-        outcome = timeout(deadline, run) => match outcome {
+        outcome = timeout_at(deadline, run) => match outcome {
             Err(_) => report(Vec::new(), HookEnd::TimedOut),
             Ok(outcome) if outcome.stdout.len() > HookReport::MAX_BYTES => report(Vec::new(), HookEnd::TooLarge),
             Ok(outcome) if outcome.killed => report(outcome.stdout, HookEnd::Signalled(9)),
