@@ -1,51 +1,74 @@
-// What a session costs under load: the host's event loop while 64 decisions are in flight, and memory and time over
-// 10,000 calls. Prints one JSON object.
+// What a session costs the process that it lives in. Prints one JSON object.
+import { execFile } from "node:child_process";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 import { session } from "./session.mjs";
 
-const { addon, program, calls, inFlight, rounds } = JSON.parse(process.argv[2]);
+const { addon, program, who, what, calls, inFlight } = JSON.parse(process.argv[2]);
 
-const percentile = async (work) => {
+const nothing = () => {};
+/** Who decides: the extension, Node's own way to ask a child, or nobody at all. */
+const asked = {
+	addon: () => session(addon, program, true),
+	execFile: () => ({
+		call: () =>
+			new Promise((resolve, reject) => {
+				const child = execFile(program, ["hook"], (error, stdout) => (error ? reject(error) : resolve(stdout)));
+				child.stdin.end("{}");
+			}),
+		turnEnd: nothing,
+		end: nothing,
+	}),
+	nobody: () => ({ call: () => turn(JSON.stringify({ id: "c", name: "read" })), turnEnd: nothing, end: nothing }),
+};
+const one = await asked[who]();
+
+/** The delay of the event loop while `work` runs, in microseconds. */
+const delay = async (work) => {
 	const histogram = monitorEventLoopDelay({ resolution: 1 });
 	histogram.enable();
 	await work();
 	histogram.disable();
 	return { p50: histogram.percentile(50) / 1000, p99: histogram.percentile(99) / 1000 };
 };
-const median = (times) => [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)];
-const memory = async () => {
+/** As many calls as asked for, so many of them at any time. */
+const manyAtOnce = async () => {
+	let left = calls;
+	const next = async () => {
+		while (left-- > 0) await one.call();
+	};
+	await Promise.all(Array.from({ length: inFlight }, next));
+};
+const resident = async () => {
 	for (let turn = 0; turn < 5; turn++) {
 		global.gc();
 		await sleep(20);
 	}
-	const { rss, heapUsed, external } = process.memoryUsage();
-	return { rss, heapUsed, external };
+	return process.memoryUsage().rss;
 };
 
-const one = await session(addon, program, true);
-for (let call = 0; call < 20; call++) await one.call();
-
-// The same time without anything in flight: what the histogram counts of the timer itself.
-const idle = await percentile(() => sleep(2000));
-const loaded = await percentile(async () => {
-	for (let round = 0; round < rounds; round++) {
-		await Promise.all(Array.from({ length: inFlight }, () => one.call()));
-		one.turnEnd();
-	}
-});
-
-const times = [];
-let first;
-for (let call = 1; call <= calls; call++) {
-	const from = performance.now();
-	await one.call();
-	times.push((performance.now() - from) * 1000);
-	if (call % 10 === 0) one.turnEnd();
-	if (call === 100) first = await memory();
-}
-const last = await memory();
+const measured = {
+	/** The event loop, idle and with calls in flight. The first calls warm the code up. */
+	loop: async () => {
+		for (let call = 0; call < 100; call++) await one.call();
+		const idle = await delay(() => sleep(1000));
+		return { idle, busy: await delay(manyAtOnce) };
+	},
+	/** One call behind another: the time of each, and what is resident after a hundred and after all of them. */
+	calls: async () => {
+		const times = [];
+		let first;
+		for (let call = 1; call <= calls; call++) {
+			const from = performance.now();
+			await one.call();
+			times.push((performance.now() - from) * 1000);
+			if (call % 10 === 0) one.turnEnd();
+			if (call === 100) first = await resident();
+		}
+		const last = await resident();
+		return { grown: last - first, first: times.slice(0, calls / 10), last: times.slice(-calls / 10) };
+	},
+};
+const found = await measured[what]();
 one.end();
-console.log(
-	JSON.stringify({ idle, loaded, first, last, firstCalls: times.slice(0, 1000), lastCalls: times.slice(-1000), median: median(times) }),
-);
+console.log(JSON.stringify(found));

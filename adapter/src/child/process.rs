@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
+use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
 use tokio::net::unix::pipe::Receiver;
 
 use super::leader::Leader;
@@ -70,7 +71,7 @@ impl Process {
     /// Where it has closed its end, or has ended.
     pub(super) fn put(&mut self, question: &[u8]) -> io::Result<usize> {
         let stdin = self.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let written = match rustix::io::write(&stdin, question) {
+        let written = match hand_over(&stdin, question) {
             Ok(count) => count,
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(error) => return Err(error.into()),
@@ -95,6 +96,20 @@ impl Process {
         };
         poll(&mut looks, Some(&now)) == Ok(0)
     }
+}
+
+/// Moves bytes into a pipe, as many as it takes without waiting.
+///
+/// A plain write lets the scheduler believe that the writer is about to sleep, so that it puts the reader on the writer's
+/// processor. Here that is often the host's own thread, which has more to do first, while another processor may be idle.
+/// Bytes that are spliced in wake the reader wherever there is room.
+fn hand_over(to: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    let Ok((rest, all)) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK) else {
+        // No descriptor is left for this: the child is to be asked all the same.
+        return rustix::io::write(to, bytes);
+    };
+    let count = rustix::io::write(&all, bytes)?;
+    splice(&rest, None, to, None, count, SpliceFlags::NONBLOCK)
 }
 
 /// Whether a variable can be handed to a process at all. One that cannot must not keep the child from starting.
