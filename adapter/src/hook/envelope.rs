@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
 
-use super::translate::Translated;
+use super::translate::{ToolInput, Translated};
 
 /// One question to the hook, as it goes over the wire.
 #[derive(Debug, Serialize)]
@@ -16,7 +15,7 @@ pub struct Envelope<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_input: Option<&'a Map<String, Value>>,
+    tool_input: Option<ToolInput<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_gortex_tool: Option<bool>,
 }
@@ -40,13 +39,13 @@ impl<'a> Envelope<'a> {
 
     /// Asks about a call. `None` where the folder's name is not UTF-8.
     #[must_use]
-    pub fn tool_call(cwd: &'a Path, session_id: &'a str, call: &'a Translated) -> Option<Self> {
+    pub fn tool_call(cwd: &'a Path, session_id: &'a str, call: &Translated<'a>) -> Option<Self> {
         Some(Self {
             event: "tool_call",
             cwd: cwd.to_str()?,
             session_id,
-            tool_name: Some(&call.tool_name),
-            tool_input: Some(&call.tool_input),
+            tool_name: Some(call.tool_name),
+            tool_input: Some(call.tool_input),
             is_gortex_tool: Some(call.is_gortex_tool),
         })
     }
@@ -62,14 +61,15 @@ impl<'a> Envelope<'a> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::hook::translate;
 
     #[test]
     fn h1_a_call_carries_session_tool_and_flag() {
-        let call = translate("mcp__gortex__search", &json!({"query": "x"}));
+        let input = json!({"query": "x"});
+        let call = translate("mcp__gortex__search", &input);
         let envelope =
             Envelope::tool_call(Path::new("/repo"), "s-1", &call).and_then(|it| it.to_bytes());
         let sent: Value = serde_json::from_slice(&envelope.unwrap_or_default()).unwrap_or_default();

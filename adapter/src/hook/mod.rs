@@ -8,4 +8,4 @@ mod translate;
 pub use decision::Decision;
 pub use envelope::Envelope;
 pub(crate) use pool::Pool;
-pub use translate::{Translated, graph_tool, translate};
+pub use translate::{ToolInput, Translated, graph_tool, translate};
