@@ -59,7 +59,7 @@ pub struct HookCommand {
 #[derive(Clone, Debug)]
 pub struct HookAsk {
     /// Whom to ask.
-    pub command: HookCommand,
+    pub command: Arc<HookCommand>,
     /// What it reads on stdin: one JSON object.
     pub envelope: Vec<u8>,
     /// By when the answer has to be there.

@@ -15,12 +15,12 @@ const LONG: Duration = Duration::from_secs(30);
 
 fn ask(script: &str) -> HookAsk {
     HookAsk {
-        command: HookCommand {
+        command: Arc::new(HookCommand {
             program: PathBuf::from("/bin/sh"),
             args: vec!["-c".to_owned(), script.to_owned()],
             cwd: PathBuf::from("/"),
             vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
-        },
+        }),
         envelope: b"{}".to_vec(),
         deadline: Instant::now() + LONG,
         abort: CancellationToken::new(),
@@ -110,14 +110,14 @@ async fn h3_a_child_gets_the_captured_variables_and_no_others() {
     let mut question = ask(script);
     let vars = [("MARK", "m"), ("", "x"), ("A=B", "x"), ("C", "x\0")];
     let owned = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    question.command.vars = Arc::new(owned.into());
+    Arc::make_mut(&mut question.command).vars = Arc::new(owned.into());
     assert_eq!(report(question).await.stdout, b"m,");
 }
 
 #[tokio::test]
 async fn h5_o11_a_missing_program_is_a_report() {
     let mut gone = ask("");
-    gone.command.program = PathBuf::from("/nowhere/gortex");
+    Arc::make_mut(&mut gone.command).program = PathBuf::from("/nowhere/gortex");
     assert!(matches!(report(gone).await.end, HookEnd::SpawnFailed(_)));
 }
 
@@ -309,8 +309,9 @@ async fn h8_a_child_that_waits_reports_what_a_new_one_would() {
 async fn h8_a_child_that_waits_has_the_variables_and_the_folder_of_a_new_one() {
     let folder = tempfile::tempdir().expect("folder");
     let mut question = ask("cat >/dev/null; pwd -P; env");
-    question.command.cwd = folder.path().canonicalize().expect("a folder");
-    question.command.vars = Arc::new([("MARK".to_owned(), "m".to_owned())].into());
+    Arc::make_mut(&mut question.command).cwd = folder.path().canonicalize().expect("a folder");
+    Arc::make_mut(&mut question.command).vars =
+        Arc::new([("MARK".to_owned(), "m".to_owned())].into());
     let ready = ChildHook::default()
         .prepare(&question.command)
         .expect("a child");

@@ -43,7 +43,7 @@ struct Run {
 
 /// A child that waits, or is being started.
 struct Waiting {
-    command: HookCommand,
+    command: Arc<HookCommand>,
     since: Instant,
     child: AbortOnDropHandle<Option<(Files, Box<dyn ReadyHook>)>>,
 }
@@ -59,7 +59,7 @@ impl Pool {
     }
 
     /// A run begins in which this is asked. Needs a runtime; waits for nothing.
-    pub(crate) fn begin(&self, command: &HookCommand) {
+    pub(crate) fn begin(&self, command: &Arc<HookCommand>) {
         let mut state = self.state();
         if state.closed {
             return;
@@ -98,7 +98,7 @@ impl Pool {
     /// The next child is started once this one has answered. Before, the two would share the processors, and whoever waits
     /// is to wait for the answer only; behind it there is the time in which the tool runs.
     pub(crate) async fn ask(&self, ask: HookAsk) -> HookReport {
-        let command = ask.command.clone();
+        let command = Arc::clone(&ask.command);
         let answer = match self.take(&command, ask.deadline).await {
             Some(ready) => ready.ask(ask).await,
             None => Ok(self.port.ask(ask).await),
@@ -116,7 +116,7 @@ impl Pool {
     }
 
     /// The child that waits, where it is what would be started now.
-    async fn take(&self, command: &HookCommand, by: Instant) -> Option<Box<dyn ReadyHook>> {
+    async fn take(&self, command: &Arc<HookCommand>, by: Instant) -> Option<Box<dyn ReadyHook>> {
         let waiting = self.state().run.as_mut()?.waiting.take()?;
         if waiting.command != *command || Instant::now() >= waiting.since + self.age {
             return None;
@@ -127,16 +127,16 @@ impl Pool {
     }
 
     /// Starts the next child, unless one waits or no run is on.
-    fn refill(&self, command: &HookCommand) {
+    fn refill(&self, command: &Arc<HookCommand>) {
         let mut state = self.state();
         let Some(run) = &mut state.run else { return };
         if run.waiting.is_some() || run.unfit {
             return;
         }
         let (port, work) = (Arc::clone(&self.port), Arc::clone(&self.work));
-        let started = command.clone();
+        let started = Arc::clone(command);
         run.waiting = Some(Waiting {
-            command: command.clone(),
+            command: Arc::clone(command),
             since: Instant::now(),
             child: AbortOnDropHandle::new(tokio::spawn(async move {
                 // Before the start: a file that changes in between then counts as changed.
@@ -251,14 +251,14 @@ mod tests {
         }
     }
 
-    fn command(mode: &str) -> HookCommand {
+    fn command(mode: &str) -> Arc<HookCommand> {
         let here = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        HookCommand {
+        Arc::new(HookCommand {
             program: here.join("Cargo.toml"),
             args: vec![mode.to_owned()],
             cwd: here,
             vars: Arc::default(),
-        }
+        })
     }
 
     async fn ask(pool: &Pool, mode: &str) -> Vec<u8> {

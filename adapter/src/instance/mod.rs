@@ -189,19 +189,28 @@ impl Instance {
     }
 
     /// How a hook child is started; `None` without an executable.
-    fn hook_command(&self, settings: &Settings, cwd: &Path) -> Option<HookCommand> {
-        Some(HookCommand {
+    fn hook_command(&self, settings: &Arc<Settings>, cwd: &Path) -> Option<Arc<HookCommand>> {
+        match &self.state().session {
+            Some(session) if Arc::ptr_eq(&session.settings, settings) && session.cwd == cwd => {
+                session.hook.clone()
+            }
+            _ => self.new_hook_command(settings, cwd),
+        }
+    }
+
+    fn new_hook_command(&self, settings: &Settings, cwd: &Path) -> Option<Arc<HookCommand>> {
+        Some(Arc::new(HookCommand {
             program: settings.bin.clone().ok()?,
             args: settings.hook_mode.hook_args(),
             cwd: cwd.to_path_buf(),
             vars: Arc::clone(&self.vars),
-        })
+        }))
     }
 
     /// One question to the hook; every failure is no decision and one line in the log (H5).
     async fn ask(
         &self,
-        settings: &Settings,
+        settings: &Arc<Settings>,
         event: &str,
         envelope: Option<Envelope<'_>>,
         cwd: &Path,

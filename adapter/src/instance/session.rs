@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use super::Instance;
 use crate::config::Settings;
-use crate::{CommandFact, Registration, SessionFacts, texts};
+use crate::{CommandFact, HookCommand, Registration, SessionFacts, texts};
 
 /// What the session hook found out.
 pub(super) struct Session {
     pub(super) settings: Arc<Settings>,
+    /// How its hook children are started; `None` without an executable.
+    pub(super) hook: Option<Arc<HookCommand>>,
     /// The session's folder, as the host names it.
     pub(super) cwd: PathBuf,
     /// The same where links lead.
@@ -52,6 +54,7 @@ impl Instance {
             self.tell_user(problem, session.has_ui);
         }
         let found = Session {
+            hook: self.new_hook_command(&settings, &session.cwd),
             settings: Arc::new(settings),
             cwd: session.cwd.clone(),
             folder: session

@@ -69,7 +69,7 @@ async fn h8_a_child_is_started_as_any_other_is() {
     let instance = running(&mut world).await;
     call(&world, &instance, "c1").await;
     let asks = world.hook.asks.lock().expect("lock");
-    let asked: Vec<_> = asks.iter().map(|ask| &ask.command).collect();
+    let asked: Vec<_> = asks.iter().map(|ask| &*ask.command).collect();
     let prepared = world.hook.prepared.lock().expect("lock");
     assert_eq!(asked, prepared.iter().collect::<Vec<_>>());
     assert_eq!(asks[1].command.args.last().expect("a mode"), "--mode=nudge");

@@ -22,12 +22,12 @@ const LARGE: usize = 5 << 20;
 
 fn ask(script: &str) -> HookAsk {
     HookAsk {
-        command: HookCommand {
+        command: Arc::new(HookCommand {
             program: PathBuf::from("/bin/sh"),
             args: vec!["-c".to_owned(), script.to_owned()],
             cwd: PathBuf::from("/"),
             vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
-        },
+        }),
         envelope: b"{}".to_vec(),
         deadline: Instant::now() + Duration::from_secs(60),
         abort: CancellationToken::new(),
@@ -117,7 +117,7 @@ async fn h5_what_is_a_failure_is_no_decision_and_leaks_nothing() {
     }
     let gone = || {
         let mut gone = ask("");
-        gone.command.program = PathBuf::from("/nowhere/gortex");
+        Arc::make_mut(&mut gone.command).program = PathBuf::from("/nowhere/gortex");
         gone
     };
     let cause = "it could not run: entity not found";

@@ -49,12 +49,12 @@ impl Rust {
 
     fn question(&self) -> HookAsk {
         HookAsk {
-            command: HookCommand {
+            command: Arc::new(HookCommand {
                 program: PathBuf::from(self.child.program),
                 args: vec!["hook".into(), "--agent=pi".into()],
                 cwd: std::env::temp_dir(),
                 vars: Arc::default(),
-            },
+            }),
             envelope: ENVELOPE.as_bytes().to_vec(),
             deadline: tokio::time::Instant::now() + Duration::from_secs(5),
             abort: CancellationToken::new(),
