@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use adapter::hook::Envelope;
 use adapter::{Block, HookEnd, ToolFact};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -253,5 +254,31 @@ async fn h7_graph_tools_that_are_hidden_leave_nothing_to_use_instead() {
             .tool_call(world.call("c2", "read", json!({"path": "a"})))
             .await,
         block("R")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn h1_h5_a_call_of_more_than_16_mib_is_not_asked_about() {
+    let mut world = World::new();
+    let instance = world.ready();
+    let call = |bytes| world.call("c1", "write", json!({"content": "x".repeat(bytes)}));
+    assert_eq!(instance.tool_call(call(0)).await, None);
+    let around = world.hook.asks.lock().expect("lock")[0].envelope.len();
+
+    let most = call(Envelope::MAX_BYTES - around);
+    assert_eq!(instance.tool_call(most).await, None);
+    {
+        let asks = world.hook.asks.lock().expect("lock");
+        assert_eq!(
+            (asks.len(), asks[1].envelope.len()),
+            (2, Envelope::MAX_BYTES)
+        );
+    }
+    let more = call(Envelope::MAX_BYTES - around + 1);
+    assert_eq!(instance.tool_call(more).await, None);
+    assert_eq!(world.hook.asks.lock().expect("lock").len(), 2);
+    assert_eq!(
+        world.logged("not asked, since the question is too large"),
+        1
     );
 }
