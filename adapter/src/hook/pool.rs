@@ -262,8 +262,12 @@ mod tests {
     }
 
     async fn ask(pool: &Pool, mode: &str) -> Vec<u8> {
+        put(pool, &command(mode)).await
+    }
+
+    async fn put(pool: &Pool, command: &Arc<HookCommand>) -> Vec<u8> {
         let ask = HookAsk {
-            command: command(mode),
+            command: Arc::clone(command),
             envelope: Vec::new(),
             deadline: Instant::now() + Duration::from_secs(1),
             abort: CancellationToken::new(),
@@ -281,6 +285,27 @@ mod tests {
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "enrich").await, b"cold");
         assert_eq!(ask(&pool, "enrich").await, b"warm");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn h8_a_child_of_another_program_folder_or_environment_is_not_used() {
+        let changes: [fn(&mut HookCommand); 3] = [
+            |command| command.program = command.cwd.join("clippy.toml"),
+            |command| command.cwd.push("src"),
+            |command| command.vars = Arc::new([("A".to_owned(), "1".to_owned())].into()),
+        ];
+        for change in changes {
+            let pool = Pool::new(
+                Arc::new(Port::default()),
+                Arc::new(InlineWork),
+                Duration::from_secs(60),
+            );
+            pool.begin(&command("deny"));
+            let mut other = command("deny");
+            change(Arc::make_mut(&mut other));
+            assert_eq!(put(&pool, &other).await, b"cold");
+            assert_eq!(put(&pool, &other).await, b"warm");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -10,5 +10,6 @@ mod interleavings;
 mod names;
 mod readiness;
 mod warm;
+mod warm_let_go;
 mod whole;
 mod world;
