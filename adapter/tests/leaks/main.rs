@@ -7,3 +7,4 @@ mod census;
 mod child;
 mod lifeline;
 mod sessions;
+mod threads;
