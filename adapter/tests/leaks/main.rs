@@ -6,5 +6,6 @@
 mod census;
 mod child;
 mod lifeline;
+mod runs;
 mod sessions;
 mod threads;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use adapter::child::ChildHook;
 use adapter::{
-    Block, Caps, CommandFact, Environment, Host, Instance, Level, Log, Ports, SessionFacts,
-    ThreadWork, ToolCallFacts, ToolFact, ToolResultFacts, TurnFacts, WriteTable,
+    Block, Caps, CommandFact, Environment, HiddenMessage, Host, Instance, Level, Log, Ports,
+    SessionFacts, ThreadWork, ToolCallFacts, ToolFact, ToolResultFacts, TurnFacts, WriteTable,
 };
 use futures::future::{BoxFuture, join3, ready};
 use serde_json::{Value, json};
@@ -68,13 +68,13 @@ impl Log for Lines {
 }
 
 /// What the instances of one process have in common.
-struct Process {
+pub struct Process {
     folder: tempfile::TempDir,
     writes: Arc<WriteTable>,
 }
 
 impl Process {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("folder");
         let hook = folder.path().join("gortex");
         fs::write(&hook, HOOK).expect("hook");
@@ -96,8 +96,8 @@ impl Process {
 }
 
 /// One instance and its own folder.
-struct Life {
-    instance: Arc<Instance>,
+pub struct Life {
+    pub instance: Arc<Instance>,
     session: String,
     line: Lifeline,
     host: Arc<OneTool>,
@@ -118,7 +118,7 @@ enum Ending {
 }
 
 impl Life {
-    fn begin(process: &Process, session: String) -> Self {
+    pub fn begin(process: &Process, session: String) -> Self {
         let (host, log) = (Arc::<OneTool>::default(), Arc::<Lines>::default());
         let ports = Ports {
             host: host.clone(),
@@ -149,7 +149,7 @@ impl Life {
         self.line.folder().to_owned()
     }
 
-    fn call(&self, id: &str, name: &str) -> ToolCallFacts {
+    pub fn call(&self, id: &str, name: &str) -> ToolCallFacts {
         ToolCallFacts {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -161,8 +161,8 @@ impl Life {
         }
     }
 
-    /// From the session hook to an edit with its diff. All instances use the same ids and names of files.
-    async fn work(&self) {
+    /// The session hook.
+    pub fn start(&self) {
         let session = SessionFacts {
             cwd: self.cwd(),
             session_id: self.session.clone(),
@@ -174,12 +174,22 @@ impl Life {
             }],
         };
         self.instance.session_start(&session, &mut |_| Ok(()));
+    }
+
+    /// What begins a run.
+    pub async fn turn(&self) -> Option<HiddenMessage> {
         let turn = TurnFacts {
             session_id: self.session.clone(),
             cwd: self.cwd(),
             abort: None,
         };
-        let briefing = self.instance.before_agent_start(turn).await;
+        self.instance.before_agent_start(turn).await
+    }
+
+    /// From the session hook to an edit with its diff. All instances use the same ids and names of files.
+    async fn work(&self) {
+        self.start();
+        let briefing = self.turn().await;
         assert_eq!(
             briefing.map(|message| message.content),
             Some(format!("briefing of {}", self.session))
@@ -269,7 +279,7 @@ async fn live_until(process: &Process, lived: &mut usize, until: usize) {
 }
 
 /// Waits until every task has ended: one that was told to takes a moment, as that of a child that was let go does.
-async fn no_task_left() {
+pub async fn no_task_left() {
     let ended = async {
         while alive() > 0 {
             tokio::task::yield_now().await;
@@ -299,7 +309,7 @@ fn h9_e6_two_hundred_sessions_leave_nothing_behind() {
     assert_eq!(Census::take(), before);
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         // One thread for blocking work, which stays, so that threads can be counted.
