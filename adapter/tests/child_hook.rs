@@ -348,7 +348,25 @@ async fn h8_a_child_that_has_ended_gives_the_question_back() {
 }
 
 #[tokio::test]
-async fn h8_a_child_that_spoke_or_closed_a_pipe_gives_the_question_back() {
+async fn h8_a_child_that_has_ended_gives_the_question_back_though_a_grandchild_holds_its_pipes() {
+    let line = Lifeline::new();
+    let script = format!(
+        "exec 3>'{}' 4<&0; sleep 600 <&4 & exit 0",
+        line.path.display()
+    );
+    let question = ask(&script);
+    let ready = ChildHook::default()
+        .prepare(&question.command)
+        .expect("a child");
+    let held = line.opened().await;
+    all_ended().await;
+    // The pipes still work: whoever holds them would take the question and never answer.
+    assert!(ready.ask(question).await.is_err());
+    closed(held).await;
+}
+
+#[tokio::test]
+async fn h8_a_child_that_spoke_or_spoilt_a_pipe_gives_the_question_back() {
     let line = Lifeline::new();
     let path = line.path.display().to_string();
     // Each holds the line until it has done what spoils it.
@@ -356,6 +374,10 @@ async fn h8_a_child_that_spoke_or_closed_a_pipe_gives_the_question_back() {
         format!("exec 3>'{path}'; printf '{{}}'; exec 3>&-; cat"),
         format!("exec 3>'{path}'; exec 0<&-; exec 3>&-; sleep 600"),
         format!("exec 3>'{path}'; exec 1>&-; exec 3>&-; cat"),
+        // Its own stdin, filled to the brim, takes no byte of a question.
+        format!(
+            "exec 3>'{path}' 4<&0; dd if=/dev/zero of=/proc/self/fd/4 oflag=nonblock bs=4096 count=1000 2>&-; exec 3>&-; sleep 600"
+        ),
     ];
     for script in spoilt {
         let done = async {

@@ -290,8 +290,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn h8_a_child_of_another_program_folder_or_environment_is_not_used() {
         let changes: [fn(&mut HookCommand); 3] = [
-            |command| command.program = command.cwd.join("clippy.toml"),
-            |command| command.cwd.push("src"),
+            // The same file and folder by another name, which a hook may look at.
+            |command| command.program = command.cwd.join("src/../Cargo.toml"),
+            |command| command.cwd.push("src/.."),
             |command| command.vars = Arc::new([("A".to_owned(), "1".to_owned())].into()),
         ];
         for change in changes {
@@ -306,6 +307,18 @@ mod tests {
             assert_eq!(put(&pool, &other).await, b"cold");
             assert_eq!(put(&pool, &other).await, b"warm");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn h8_a_child_whose_time_is_over_is_not_used_though_nobody_let_it_go_yet() {
+        // It is over at once, and no other task has had its turn.
+        let pool = Pool::new(
+            Arc::new(Port::default()),
+            Arc::new(InlineWork),
+            Duration::ZERO,
+        );
+        pool.begin(&command("deny"));
+        assert_eq!(ask(&pool, "deny").await, b"cold");
     }
 
     #[tokio::test(start_paused = true)]

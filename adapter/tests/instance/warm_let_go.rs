@@ -2,6 +2,7 @@
 //! at once. Between runs nothing is left of it.
 
 use std::fs::File;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -69,6 +70,9 @@ impl Held {
     }
 }
 
+/// Does something to the binary.
+type Change<'a> = &'a dyn Fn(&World);
+
 /// An instance in a run whose child is being started.
 async fn starting(world: &mut World) -> (Arc<Instance>, Arc<Held>) {
     let held = Arc::<Held>::default();
@@ -83,7 +87,7 @@ async fn starting(world: &mut World) -> (Arc<Instance>, Arc<Held>) {
 async fn h8_a_binary_that_differs_in_one_thing_is_asked_anew() {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     let set = |file: &File, at| file.set_modified(at).expect("a time");
-    let changes: [(&str, &dyn Fn(&World)); 4] = [
+    let changes: [(&str, Change<'_>); 4] = [
         ("inode", &|world| {
             let path = world.folder.path().join("bin/gortex");
             let other = world.executable("bin/other");
@@ -156,10 +160,12 @@ async fn h8_questions_at_once_are_answered_each_and_leave_one_child() {
         let instance = world.ready();
         begin(&world, &instance).await;
         let ids: Vec<_> = (0..count).map(|at| format!("c{at}")).collect();
-        for id in &ids {
+        for (at, id) in (1..).zip(&ids) {
             let decision = json!({"block": true, "reason": id}).to_string();
             let end = HookEnd::Exited(0);
-            world.hook.answer_raw(MS * 100, decision.as_bytes(), end);
+            world
+                .hook
+                .answer_raw(MS * 100 * at, decision.as_bytes(), end);
         }
         let calls = ids.iter().map(|id| call(&world, &instance, id));
         let answers = join_all(calls).await;
@@ -274,6 +280,21 @@ async fn h8_an_answer_that_comes_after_the_agent_settled_starts_no_child() {
     assert_eq!(answer, Some(Block { reason }));
     assert_eq!((world.hook.waiting(), world.hook.warm()), (0, (1, 1)));
     assert_eq!(tasks(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn h8_a_run_that_begins_before_the_agent_settled_tries_again() {
+    let mut world = World::new();
+    let instance = world.ready();
+    begin(&world, &instance).await;
+    world.hook.unfit.store(true, Ordering::Relaxed);
+    call(&world, &instance, "c1").await;
+    assert_eq!(world.hook.waiting(), 0);
+    world.hook.unfit.store(false, Ordering::Relaxed);
+    begin(&world, &instance).await;
+    assert_eq!((world.hook.waiting(), tasks()), (1, 1));
+    call(&world, &instance, "c2").await;
+    assert_eq!((world.hook.waiting(), world.hook.warm().1), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
