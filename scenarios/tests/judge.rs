@@ -393,6 +393,17 @@ fn a_diff_in_one_of_two_calls_on_a_file_is_told() {
 }
 
 #[test]
+fn a_diff_of_a_file_that_another_call_names_by_a_detour_is_told() {
+    for name in ["src/a.rs", "none/../src/./a.rs", "../proj/src/a.rs"] {
+        let told = told(TWO_FILES, |events| {
+            let preflight = find(events, Lane::Extension, "tool_call", call("c2"));
+            preflight.payload["input"]["path"] = name.into();
+        });
+        assert!(told.contains(&"6".to_owned()), "{name}: {told:?}");
+    }
+}
+
+#[test]
 fn two_diffs_of_a_file_that_two_calls_wrote_are_told() {
     let told = told("diffs/batch-one-file-twice", |events| {
         let patch = "--- src/a.rs\n+++ src/a.rs\n@@ -1,1 +1,1 @@\n-x\n+y\n";

@@ -9,15 +9,38 @@ const MAX_ABOVE: usize = 64;
 /// the repository's name, below the folder of that name (wire.md). Looks at the file system.
 ///
 /// A name that is there as it stands means that file and no other. Where it is not, both places are watched: a guess
-/// made beforehand could be wrong for a new file.
+/// made beforehand could be wrong for a new file. So they are where a name goes up: whether Gortex strikes out the
+/// segment before `..`, as Pi does, or lets links lead is not known.
 pub(super) fn graph_places(cwd: &Path, name: &str) -> Vec<PathBuf> {
     let plain = cwd.join(name);
     let mut places = Vec::new();
     if plain.symlink_metadata().is_err() {
         places.extend(below_repository(cwd, name));
     }
+    if goes_up(&plain) {
+        places.insert(0, cleaned(&plain));
+    }
     places.insert(0, plain);
     places
+}
+
+fn goes_up(path: &Path) -> bool {
+    path.components().any(|part| part == Component::ParentDir)
+}
+
+/// A path without `.` and `..`, by its text alone: what stands before `..` need not exist and may be a link.
+fn cleaned(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            part => clean.push(part),
+        }
+    }
+    clean
 }
 
 /// The place of a name whose first segment is the repository's.
@@ -43,7 +66,7 @@ fn git_root(cwd: &Path) -> Option<&Path> {
 }
 
 /// The place that Pi's own `edit` and `write` take a name for, as Pi 1.6.0 does: odd spaces are plain ones, a leading
-/// `@` is dropped and `~` expanded.
+/// `@` is dropped, `~` expanded, and `..` taken by the text alone.
 pub(super) fn pi_place(cwd: &Path, home: Option<&Path>, name: &str) -> PathBuf {
     let plain = |letter| if is_odd_space(letter) { ' ' } else { letter };
     let name: String = name.chars().map(plain).collect();
@@ -51,9 +74,9 @@ pub(super) fn pi_place(cwd: &Path, home: Option<&Path>, name: &str) -> PathBuf {
     match (name.strip_prefix('~'), home) {
         (Some(""), Some(home)) => home.to_path_buf(),
         (Some(rest), Some(home)) if rest.starts_with('/') => {
-            home.join(rest.trim_start_matches('/'))
+            cleaned(&home.join(rest.trim_start_matches('/')))
         }
-        _ => cwd.join(name),
+        _ => cleaned(&cwd.join(name)),
     }
 }
 
@@ -83,9 +106,11 @@ mod tests {
             places("repo/a.rs"),
             [cwd.join("repo/a.rs"), root.join("a.rs")]
         );
-        for name in ["a.rs", "src/a.rs", "sub", "repo", "/x/a.rs", "../a.rs"] {
+        for name in ["a.rs", "src/a.rs", "sub", "repo", "/x/a.rs"] {
             assert_eq!(places(name), [cwd.join(name)], "{name}");
         }
+        let up = [cwd.join("../none/../a.rs"), root.join("a.rs")];
+        assert_eq!(places("../none/../a.rs"), up);
     }
 
     #[test]
@@ -106,5 +131,9 @@ mod tests {
         assert_eq!(place("~"), PathBuf::from("/home/u"));
         assert_eq!(place("~u/a.rs"), PathBuf::from("/w/~u/a.rs"));
         assert_eq!(place("a\u{a0}b\u{3000}c"), PathBuf::from("/w/a b c"));
+        assert_eq!(place("none/../a.rs"), PathBuf::from("/w/a.rs"));
+        assert_eq!(place("./b/.././../../../a.rs"), PathBuf::from("/a.rs"));
+        assert_eq!(place("~/b/../../v/a.rs"), PathBuf::from("/home/v/a.rs"));
+        assert_eq!(place("/x/../a.rs"), PathBuf::from("/a.rs"));
     }
 }

@@ -90,6 +90,33 @@ async fn e3_two_calls_that_name_one_file_show_nothing_however_they_name_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn e3_what_stands_before_two_dots_need_not_be_there_and_may_be_a_link() {
+    let mut world = World::new();
+    world.set("GORTEX_ENFORCE", "0");
+    let instance = world.ready();
+    std::fs::create_dir_all(world.folder.path().join("else/sub")).expect("folders");
+    std::os::unix::fs::symlink("../else/sub", world.cwd().join("link")).expect("a link");
+    let tools = ["edit", "write", "mcp__gortex__edit_file"];
+    for tool in tools {
+        for name in ["none/../f", "link/../f", "../none/../repo/f"] {
+            world.write("repo/f", "1\n");
+            for (id, tool, name) in [("c1", tool, name), ("c2", "mcp__gortex__edit_file", "f")] {
+                let call = world.call(id, tool, json!({"path": name}));
+                assert_eq!(instance.tool_call(call).await, None);
+            }
+            world.write("repo/f", "2\n");
+            for id in ["c1", "c2"] {
+                assert_eq!(
+                    instance.tool_result(result(id)).await,
+                    None,
+                    "{tool} {name}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn e3_names_that_differ_in_case_only_are_taken_for_one_file() {
     let mut world = World::new();
     world.set("GORTEX_ENFORCE", "0");

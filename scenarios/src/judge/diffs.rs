@@ -168,11 +168,27 @@ fn misnumbered<'a>(diff: &'a str, before: &str, after: &str) -> Option<&'a str> 
     })
 }
 
-/// A path as the recorders name files: relative to the project.
+/// A path as the recorders name files: relative to the project, without `.` and `..`.
 fn plain(path: &str) -> String {
-    let path = path.strip_prefix("<case>/").unwrap_or(path);
-    let path = path.strip_prefix("proj/").unwrap_or(path);
-    path.strip_prefix("./").unwrap_or(path).to_owned()
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match (part, parts.last()) {
+            ("" | ".", Some(_)) | (".", None) => {}
+            ("..", Some(&above)) if above != ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    // In front may stand the case's folder, or what leads out of the project, and then the project's own name.
+    let mut inside = parts.as_slice();
+    for front in ["<case>", "..", "proj"] {
+        inside = inside
+            .strip_prefix([front].as_slice())
+            .filter(|rest| !rest.is_empty())
+            .unwrap_or(inside);
+    }
+    inside.join("/")
 }
 
 /// Whether some text in a call's input names a file.
