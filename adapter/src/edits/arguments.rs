@@ -1,7 +1,8 @@
 //! Which calls write files, and which files (wire.md "Which calls write files, and which").
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::scope::{Found, MAX_PATH, Scope};
 use crate::hook::graph_tool;
 
 /// What a call may write.
@@ -9,73 +10,92 @@ use crate::hook::graph_tool;
 pub enum Writes {
     /// Nothing.
     Nothing,
-    /// The files that it names, as it names them, each once and in order. `diffs` says whether they are Gortex's to
-    /// show: Pi draws its own edits itself.
-    Files {
-        /// As the call spells them.
-        paths: Vec<String>,
-        /// Whether the result gets diffs of them.
-        diffs: bool,
-    },
-    /// Files that it does not name: a shell command, a refactoring.
+    /// The files that it names.
+    Files(NamedFiles),
+    /// Files that it does not name: a shell command, a refactoring, whatever a tool does that is not known.
     Unnamed,
 }
 
-/// Arguments whose members count as if they stood at the top.
-const CONTAINERS: [&str; 6] = [
-    "arguments",
-    "options",
-    "source",
-    "context",
-    "guard",
-    "output",
-];
-/// Arguments that name a file.
-const PATH_KEYS: [&str; 5] = ["path", "file", "file_path", "source", "destination"];
-/// Arguments that name a symbol, as `<path>::<name>`.
-const SYMBOL_KEYS: [&str; 3] = ["id", "symbol", "symbol_id"];
-/// Arguments that list the items of a batch.
-const BATCH_KEYS: [&str; 2] = ["changes", "edits"];
-/// Members that say what a call writes, besides those that name files.
-const OTHER_KEYS: [&str; 3] = ["operation", "dry_run", "target"];
-/// Files of one call that are looked at.
-const MAX_FILES: usize = 256;
-/// The longest path that is taken for one, in bytes.
-const MAX_PATH: usize = 4096;
-/// The longest text that is read as the list of a batch, in bytes.
-const MAX_LIST: usize = 1024 * 1024;
+/// The files that a call names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedFiles {
+    /// As the call spells them, each once and in order.
+    pub paths: Vec<String>,
+    /// Longer readings of its symbols' ids: `::` may stand in a path. They count where there is such a file.
+    pub cuts: Vec<String>,
+    /// Whether it names more than these, so many that the rest is not looked at.
+    pub more: bool,
+    /// Whether they are Gortex's to show: Pi draws its own edits itself.
+    pub diffs: bool,
+}
 
-/// Reads a call's arguments.
+/// Graph tools that write files. All others read.
+const GRAPH_WRITERS: [&str; 8] = [
+    "edit",
+    "edit_file",
+    "write_file",
+    "edit_symbol",
+    "batch_edit",
+    "refactor",
+    "change",
+    "rename_symbol",
+];
+/// Tools of Pi's own that write nothing themselves. What a codemode script calls is seen call by call.
+const READERS: [&str; 9] = [
+    "read",
+    "grep",
+    "find",
+    "ls",
+    "codemode",
+    "tool_search",
+    "list_mcp_resources",
+    "list_mcp_resource_templates",
+    "read_mcp_resource",
+];
+
+/// Whether a tool may write files at all, by its name alone. One that is not known, of another extension or another
+/// server, may (E4).
+#[must_use]
+pub fn may_write(tool: &str) -> bool {
+    match graph_tool(tool) {
+        Some(bare) => GRAPH_WRITERS.contains(&bare),
+        None => !READERS.contains(&tool),
+    }
+}
+
+/// Reads a call's arguments, which takes a while where they are large.
 ///
 /// A call that may write files which cannot be read from them is [`Writes::Unnamed`]: were it to claim only what was
 /// understood, a parallel call would show the rest as its own (E3, E4).
 #[must_use]
 pub fn named_writes(tool: &str, input: &Value) -> Writes {
+    if !may_write(tool) {
+        return Writes::Nothing;
+    }
     let Some(bare) = graph_tool(tool) else {
         return match tool {
-            "bash" | "powershell" => Writes::Unnamed,
             "edit" | "write" => pis_own(input),
-            _ => Writes::Nothing,
+            _ => Writes::Unnamed,
         };
     };
-    let top = Scope::of(input);
+    let Some(top) = input.as_object().map(Scope::of) else {
+        return Writes::Unnamed;
+    };
+    // Gortex takes nothing else for it, the text "true" included.
+    let dry_run = top.first("dry_run") == Some(&Value::Bool(true));
     let names_files = match bare {
         "edit" => matches!(
             top.string("operation"),
             Some("file" | "symbol" | "write" | "batch")
         ),
-        "edit_file" | "write_file" | "edit_symbol" | "batch_edit" => true,
         "refactor" | "change" | "rename_symbol" => false,
-        _ => return Writes::Nothing,
+        _ => true,
     };
-    // Gortex takes nothing else for it, the text "true" included.
-    if top.first("dry_run") == Some(&Value::Bool(true)) {
-        return Writes::Nothing;
-    }
-    let mut paths = Vec::new();
-    let all = names_files && top.collect(&mut paths) && top.collect_batches(&mut paths);
-    if all && !paths.is_empty() {
-        Writes::Files { paths, diffs: true }
+    let mut found = Found::default();
+    if dry_run {
+        Writes::Nothing
+    } else if names_files && top.read(&mut found) {
+        Writes::Files(found.into_files())
     } else {
         Writes::Unnamed
     }
@@ -85,125 +105,14 @@ pub fn named_writes(tool: &str, input: &Value) -> Writes {
 fn pis_own(input: &Value) -> Writes {
     let path = input.get("path").and_then(Value::as_str);
     let is_url = |path: &str| path.strip_prefix('@').unwrap_or(path).starts_with("file:");
-    match path.filter(|path| is_usable(path) && !is_url(path)) {
-        Some(path) => Writes::Files {
+    let is_usable = |path: &&str| !path.is_empty() && path.len() <= MAX_PATH && !is_url(path);
+    match path.filter(is_usable) {
+        Some(path) => Writes::Files(NamedFiles {
             paths: vec![path.to_owned()],
-            diffs: false,
-        },
+            ..NamedFiles::default()
+        }),
         None => Writes::Unnamed,
     }
-}
-
-fn is_usable(path: &str) -> bool {
-    !path.is_empty() && path.len() <= MAX_PATH
-}
-
-/// An object and its containers, the object first.
-struct Scope<'a> {
-    objects: Vec<&'a Map<String, Value>>,
-    /// Whether a container within a container may hold more. Gortex is known to open one level (wire.md); whether it
-    /// opens more is not, so what lies deeper is neither used nor passed over.
-    hidden: bool,
-}
-
-impl<'a> Scope<'a> {
-    fn of(input: &'a Value) -> Self {
-        let mut objects: Vec<&Map<_, _>> = input.as_object().into_iter().collect();
-        let containers: Vec<_> = objects.iter().flat_map(|top| containers_of(top)).collect();
-        let matters = |inner: &Map<String, Value>| {
-            let telling = [&PATH_KEYS[..], &SYMBOL_KEYS, &BATCH_KEYS, &OTHER_KEYS].concat();
-            telling.iter().any(|key| inner.contains_key(*key))
-                || containers_of(inner).next().is_some()
-        };
-        let hidden = containers
-            .iter()
-            .flat_map(|container| containers_of(container))
-            .any(matters);
-        objects.extend(containers);
-        Self { objects, hidden }
-    }
-
-    /// The value of a key: the top's, else that of the first container that has it.
-    fn first(&self, key: &str) -> Option<&'a Value> {
-        self.objects.iter().find_map(|object| object.get(key))
-    }
-
-    /// The text of a key: a container of the same name (`source`) is no text.
-    fn string(&self, key: &str) -> Option<&'a str> {
-        self.objects
-            .iter()
-            .find_map(|object| object.get(key)?.as_str())
-            .filter(|text| !text.is_empty())
-    }
-
-    /// Adds the files that are named here. False where there may be more.
-    fn collect(&self, paths: &mut Vec<String>) -> bool {
-        let target = self.first("target").and_then(Value::as_object);
-        let in_target = |key: &str| target?.get(key)?.as_str();
-        let files = PATH_KEYS
-            .iter()
-            .filter_map(|key| self.string(key))
-            .chain(in_target("file"));
-        let symbols = SYMBOL_KEYS
-            .iter()
-            .filter_map(|key| self.string(key))
-            .chain(in_target("symbol"));
-        let of_symbols = symbols
-            .filter_map(|symbol| symbol.split_once("::"))
-            .map(|(path, _)| path);
-        let mut all = !self.hidden;
-        for path in files.chain(of_symbols).filter(|path| !path.is_empty()) {
-            if paths.iter().any(|known| known == path) {
-                continue;
-            }
-            if is_usable(path) && paths.len() < MAX_FILES {
-                paths.push(path.to_owned());
-            } else {
-                all = false;
-            }
-        }
-        all
-    }
-
-    /// Adds the files of the batches. False where there may be more.
-    fn collect_batches(&self, paths: &mut Vec<String>) -> bool {
-        let beside = !paths.is_empty();
-        BATCH_KEYS
-            .iter()
-            .filter_map(|key| self.first(key))
-            .all(|list| match list {
-                Value::Null => true,
-                Value::Array(items) => collect_items(items, beside, paths),
-                Value::String(text) if text.len() <= MAX_LIST => {
-                    serde_json::from_str::<Vec<Value>>(text)
-                        .is_ok_and(|items| collect_items(&items, beside, paths))
-                }
-                _ => false,
-            })
-    }
-}
-
-/// Adds the files of a batch's items. An item that names none has to have one `beside` it: then it is one of several
-/// replacements in that file.
-fn collect_items(items: &[Value], beside: bool, paths: &mut Vec<String>) -> bool {
-    items.len() <= MAX_FILES
-        && items.iter().all(|item| {
-            let mut own = Vec::new();
-            let all = Scope::of(item).collect(&mut own);
-            let named = beside || !own.is_empty();
-            for path in own {
-                if !paths.contains(&path) {
-                    paths.push(path);
-                }
-            }
-            all && named && paths.len() <= MAX_FILES
-        })
-}
-
-fn containers_of(object: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
-    CONTAINERS
-        .iter()
-        .filter_map(|key| object.get(*key)?.as_object())
 }
 
 #[cfg(test)]
@@ -214,7 +123,7 @@ mod tests {
 
     fn files(tool: &str, input: &Value) -> Vec<String> {
         match named_writes(tool, input) {
-            Writes::Files { paths, diffs: true } => paths,
+            Writes::Files(named) if named.diffs && !named.more => named.paths,
             other => panic!("{tool} {input}: {other:?}"),
         }
     }
@@ -258,6 +167,88 @@ mod tests {
     }
 
     #[test]
+    fn e1_every_key_counts_in_every_container_and_every_item() {
+        let path = ["path", "file", "file_path", "source", "destination"];
+        let symbol = ["id", "symbol", "symbol_id"];
+        let mut namers = vec![
+            json!({"target": {"file": "a"}}),
+            json!({"target": {"symbol": "a::f"}}),
+        ];
+        namers.extend(path.map(|key| json!({key: "a"})));
+        namers.extend(symbol.map(|key| json!({key: "a::f"})));
+        let containers = [
+            "arguments",
+            "options",
+            "source",
+            "context",
+            "guard",
+            "output",
+        ];
+        for namer in namers {
+            let mut places = vec![namer.clone()];
+            places.extend(containers.map(|container| json!({container: namer})));
+            for place in places {
+                let lists = ["changes", "edits"].map(|list| {
+                    let items = json!([place]);
+                    [
+                        json!({list: items}),
+                        json!({list: items.to_string()}),
+                        json!({"options": {list: items}}),
+                    ]
+                });
+                for input in lists.as_flattened().iter().chain([&place]) {
+                    assert_eq!(files("mcp__gortex__edit_file", input), ["a"], "{input}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn e1_a_list_within_an_item_and_one_below_nothing_are_read() {
+        let inputs = [
+            json!({"edits": [{"path": "a", "edits": [{"path": "b"}]}]}),
+            json!({"path": "a", "edits": null, "arguments": {"edits": [{"path": "b"}]}}),
+        ];
+        for input in &inputs {
+            assert_eq!(
+                files("mcp__gortex__batch_edit", input),
+                ["a", "b"],
+                "{input}"
+            );
+        }
+    }
+
+    #[test]
+    fn e4_files_are_counted_and_not_the_replacements_in_them() {
+        let read = |edits: Value| {
+            let input = json!({"path": "f0", "edits": edits});
+            match named_writes("mcp__gortex__edit_file", &input) {
+                Writes::Files(named) => (named.paths.len(), named.more),
+                other => panic!("{other:?}"),
+            }
+        };
+        let steps = |count| (0..count).map(|step| json!({"old_string": step.to_string()}));
+        assert_eq!(read(steps(1000).collect()), (1, false));
+        let paths = |count| (0..count).map(|file| json!({"path": format!("f{file}")}));
+        assert_eq!(read(paths(256).chain(paths(256)).collect()), (256, false));
+        assert_eq!(read(paths(257).collect()), (256, true));
+        let text = Value::from_iter(paths(257)).to_string();
+        assert_eq!(read(text.into()), (256, true));
+    }
+
+    #[test]
+    fn e3_a_path_may_hold_what_ends_it_in_a_symbol() {
+        let input = json!({"id": "a::b.rs::x", "symbol_id": "c::f"});
+        match named_writes("mcp__gortex__edit_symbol", &input) {
+            Writes::Files(named) => {
+                assert_eq!(named.paths, ["a", "c"]);
+                assert_eq!(named.cuts, ["a::b.rs"]);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
     fn e2_dry_runs_and_readers_write_nothing() {
         let calls = [
             (
@@ -270,6 +261,9 @@ mod tests {
             ),
             ("mcp__gortex__read", json!({"path": "a"})),
             ("read", json!({"path": "a"})),
+            ("codemode", json!({"code": "write"})),
+            ("tool_search", json!({"query": "write"})),
+            ("read_mcp_resource", json!({"uri": "a"})),
         ];
         for (tool, input) in calls {
             assert_eq!(named_writes(tool, &input), Writes::Nothing, "{tool}");
@@ -278,22 +272,27 @@ mod tests {
 
     #[test]
     fn e3_e4_pis_own_writers_count() {
-        let paths = vec!["a".to_owned()];
-        assert_eq!(
-            named_writes("edit", &json!({"path": "a"})),
-            Writes::Files {
-                paths: paths.clone(),
-                diffs: false
-            }
-        );
-        assert_eq!(
-            named_writes("write", &json!({"path": "a"})),
-            Writes::Files {
-                paths,
-                diffs: false
-            }
-        );
-        for tool in ["bash", "mcp__gortex__refactor", "mcp__gortex__change"] {
+        let pis = Writes::Files(NamedFiles {
+            paths: vec!["a".to_owned()],
+            ..NamedFiles::default()
+        });
+        for tool in ["edit", "write"] {
+            assert_eq!(named_writes(tool, &json!({"path": "a"})), pis, "{tool}");
+        }
+        // So does whatever a tool of another extension or another server may do.
+        let others = [
+            "apply_patch",
+            "mcp__fs__write_file",
+            "mcp__gortex2__edit",
+            "mcp__gortex__",
+        ];
+        let commands = [
+            "bash",
+            "powershell",
+            "mcp__gortex__refactor",
+            "mcp__gortex__change",
+        ];
+        for tool in commands.into_iter().chain(others) {
             assert_eq!(
                 named_writes(tool, &json!({"path": "a"})),
                 Writes::Unnamed,
@@ -304,9 +303,6 @@ mod tests {
 
     #[test]
     fn e4_files_that_cannot_be_read_make_an_unnamed_writer() {
-        let many: Vec<Value> = (0..=MAX_FILES)
-            .map(|item| json!({"path": format!("f{item}")}))
-            .collect();
         let mut deep = json!({"path": "b"});
         for _ in 0..100 {
             deep = json!({"arguments": deep});
@@ -318,17 +314,37 @@ mod tests {
             json!({"path": "x".repeat(MAX_PATH + 1)}),
             json!({"path": "a", "file": "x".repeat(MAX_PATH + 1)}),
             json!({"id": "no separator"}),
-            json!({"edits": many}),
-            json!({"path": "a", "edits": many}),
-            json!({"edits": Value::from(many.clone()).to_string()}),
             json!({"path": "a", "edits": "not a list"}),
             json!({"path": "a", "changes": {"path": "b"}}),
-            json!({"path": "a", "changes": format!("[{}]", " ".repeat(MAX_LIST))}),
+            json!({"path": "a", "changes": format!("[{}]", " ".repeat(1024 * 1024))}),
             json!({"edits": [{"path": "a"}, {"old_string": "x"}]}),
             json!({"edits": [{"path": "a"}, 7]}),
             json!({"edits": [{"path": "a"}, deep]}),
             json!({"path": "a", "options": {"guard": {"path": "b"}}}),
             json!({"path": "a", "options": deep}),
+            // Of an unexpected kind.
+            json!({"path": "a", "file": ["b"]}),
+            json!({"path": "a", "symbol": {"name": "b::f"}}),
+            json!({"path": "a", "id": 7}),
+            json!({"path": "a", "target": "b"}),
+            json!({"path": "a", "target": ["b"]}),
+            json!({"path": "a", "target": {"file": ["b"]}}),
+            json!({"path": "a", "target": {"path": "b"}}),
+            json!({"path": "a", "target": {"options": {"path": "b"}}}),
+            json!({"path": "a", "arguments": "{\"file\": \"b\"}"}),
+            json!({"path": "a", "options": " [{\"file\": \"b\"}]"}),
+            json!({"path": "a", "options": [{"file": "b"}]}),
+            json!({"path": "a", "source": "{\"file\": \"b\"}"}),
+            json!({"path": "a", "changes": ["b"]}),
+            // Something empty above something filled.
+            json!({"path": "", "file": "a", "options": {"path": "b"}}),
+            json!({"path": "a", "target": {}, "options": {"target": {"file": "b"}}}),
+            json!({"path": "a", "edits": [], "options": {"edits": [{"path": "b"}]}}),
+            // A list in a list in a list.
+            json!({"edits": [{"path": "a", "edits": [{"path": "b", "edits": [{"path": "c"}]}]}]}),
+            // A symbol of which only the destination of its move is named.
+            json!({"symbol": "f", "destination": "b"}),
+            json!({"symbol": "::f", "path": ""}),
         ];
         for input in &inputs {
             assert_eq!(
@@ -337,14 +353,18 @@ mod tests {
                 "{input}"
             );
         }
-        let full = Value::from(&many[..MAX_FILES]);
-        assert_eq!(
-            files("mcp__gortex__edit_file", &json!({"edits": full})).len(),
-            MAX_FILES
-        );
-        // What lies deeper and names nothing hides nothing.
-        let harmless = json!({"path": "a", "options": {"context": {"lines": 3}}});
-        assert_eq!(files("mcp__gortex__edit_file", &harmless), ["a"]);
+        // What names nothing hides nothing: settings, and members that a model fills in for the sake of form.
+        let harmless = [
+            json!({"path": "a", "options": {"context": {"lines": 3}}}),
+            json!({"path": "a", "context": 3, "output": "compact", "options": null}),
+            json!({"path": "a", "id": "", "target": {"file": "", "symbol": ""}, "changes": "", "edits": []}),
+            json!({"path": "a", "symbol": "f", "target": {"lines": [1, 2]}}),
+            json!({"path": null, "options": {"path": "a"}}),
+            json!({"edits": [{"path": "a", "edits": [{"old_string": "x"}, {"old_string": "y"}]}]}),
+        ];
+        for input in &harmless {
+            assert_eq!(files("mcp__gortex__edit_file", input), ["a"], "{input}");
+        }
         for path in ["", "file:///a", "@file:///a"] {
             assert_eq!(
                 named_writes("write", &json!({"path": path})),

@@ -154,11 +154,14 @@ fn steps(
 fn claimed(state: &State, calls: &[Call], owners: &[Owner], call: usize) -> State {
     let mut state = state.clone();
     let claim = match calls[call] {
-        Call::Shell => state.table.claim_unnamed(owners[call], PathBuf::from("/w")),
+        Call::Shell => {
+            let folder = Some(PathBuf::from("/w"));
+            state.table.claim(owners[call], Vec::new(), folder)
+        }
         Call::Files(files) => {
             let identity = |file: &usize| Identity::named(["/w/f", "/w/g"][*file]);
             let identities = files.iter().map(identity).collect();
-            state.table.claim_files(owners[call], identities)
+            state.table.claim(owners[call], identities, None)
         }
     };
     state.phases[call] = Phase::Claimed(claim);

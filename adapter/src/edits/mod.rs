@@ -7,10 +7,11 @@ mod file;
 mod identity;
 mod outcome;
 mod paths;
+mod scope;
 mod watch;
 mod writes;
 
-pub use arguments::{Writes, named_writes};
+pub use arguments::{NamedFiles, Writes, may_write, named_writes};
 pub use file::{FileText, LeftOut, read_regular};
 pub use outcome::{Budget, Entry, merge_details};
 pub use watch::Watch;

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::time::{Duration, Instant};
 
-use super::arguments::Writes;
+use super::arguments::{Writes, named_writes};
 use super::file::{FileText, LeftOut, Look, look, read_settled};
 use super::identity::{Identity, resolve};
 use super::outcome::{Budget, Change, Entry};
@@ -24,7 +25,7 @@ const MAX_COMPARED: usize = 64;
 pub struct Watch {
     claim: Claim,
     files: Vec<Named>,
-    /// What reading them took of the call's budget.
+    /// What it took of the call's budget to learn of them and to read them.
     spent: Duration,
 }
 
@@ -56,6 +57,24 @@ enum Before {
 }
 
 impl Watch {
+    /// As [`Watch::begin`], from the call itself. Reading large arguments takes its part of the budget.
+    #[must_use]
+    pub fn begin_call(
+        table: &Arc<WriteTable>,
+        owner: Owner,
+        (tool, input): (&str, &Value),
+        cwd: &Path,
+        home: Option<&Path>,
+        budget: &Budget,
+    ) -> Option<Self> {
+        let started = Instant::now();
+        let writes = named_writes(tool, input);
+        let took = started.elapsed();
+        let mut watch = Self::begin(table, owner, &writes, cwd, home, budget)?;
+        watch.spent += took;
+        Some(watch)
+    }
+
     /// Claims what a call writes and reads it, for as long as `budget` allows. Blocks on the file system. `None` where it
     /// writes nothing.
     ///
@@ -70,14 +89,17 @@ impl Watch {
         budget: &Budget,
     ) -> Option<Self> {
         let started = Instant::now();
-        let (names, diffs) = match writes {
+        let named = match writes {
             Writes::Nothing => return None,
             Writes::Unnamed => return Some(Self::unnamed(table, owner, resolve(cwd))),
-            Writes::Files { paths, diffs } => (paths, *diffs),
+            Writes::Files(named) => named,
         };
+        let diffs = named.diffs;
+        let is_there = |cut: &&String| cwd.join(cut).symlink_metadata().is_ok();
+        let cuts = named.cuts.iter().filter(is_there);
         let mut identities: Vec<Identity> = Vec::new();
         let mut files = Vec::new();
-        for name in names {
+        for name in named.paths.iter().chain(cuts) {
             let places = if diffs {
                 paths::graph_places(cwd, name)
             } else {
@@ -99,8 +121,9 @@ impl Watch {
         if identities.is_empty() {
             return None;
         }
-        let claim = table.claim_files(owner, identities);
-        let named = |(order, (name, fresh)): (usize, (String, Vec<_>))| Named {
+        let anywhere = named.more.then(|| resolve(cwd));
+        let claim = table.claim(owner, identities, anywhere);
+        let begun = |(order, (name, fresh)): (usize, (String, Vec<_>))| Named {
             name,
             places: fresh
                 .into_iter()
@@ -108,7 +131,7 @@ impl Watch {
                 .collect(),
         };
         let files = if diffs {
-            files.into_iter().enumerate().map(named).collect()
+            files.into_iter().enumerate().map(begun).collect()
         } else {
             Vec::new()
         };
@@ -123,7 +146,7 @@ impl Watch {
     #[must_use]
     pub fn unnamed(table: &Arc<WriteTable>, owner: Owner, folder: PathBuf) -> Self {
         Self {
-            claim: table.claim_unnamed(owner, folder),
+            claim: table.claim(owner, Vec::new(), Some(folder)),
             files: Vec::new(),
             spent: Duration::ZERO,
         }
@@ -270,6 +293,7 @@ fn describe(text: &Result<FileText, String>) -> String {
 mod tests {
     use tokio_util::sync::CancellationToken;
 
+    use super::super::arguments::NamedFiles;
     use super::*;
 
     const HOUR: Duration = Duration::from_secs(3600);
@@ -281,10 +305,11 @@ mod tests {
     /// A watch on files of a folder, as a call names them.
     fn watch(folder: &Path, names: &[&str], budget: &Budget) -> Watch {
         let table = Arc::new(WriteTable::default());
-        let writes = Writes::Files {
+        let writes = Writes::Files(NamedFiles {
             paths: names.iter().map(|name| (*name).to_owned()).collect(),
             diffs: true,
-        };
+            ..NamedFiles::default()
+        });
         Watch::begin(&table, table.owner(), &writes, folder, None, budget).expect("a watch")
     }
 

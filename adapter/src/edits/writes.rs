@@ -1,7 +1,7 @@
 //! The files that calls in flight write, across all instances of a process (E3, E4).
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::identity::Identity;
@@ -24,13 +24,9 @@ pub(super) struct Table {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     owner: Owner,
-    writes: Kind,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Files(Vec<Claimed>),
-    Unnamed { cwd: PathBuf },
+    files: Vec<Claimed>,
+    /// Where it may write besides: below this folder, and whatever its owner writes.
+    anywhere: Option<PathBuf>,
 }
 
 /// A file of a claim, and what happened to it while the claim stood.
@@ -48,49 +44,31 @@ impl Table {
         Owner(self.next)
     }
 
-    /// Claims files for a call. A file that another claim holds is lost to both from now on, even if one ends first.
-    pub(super) fn claim_files(&mut self, owner: Owner, identities: Vec<Identity>) -> u64 {
-        let mut files: Vec<Claimed> = identities
-            .into_iter()
-            .map(|identity| Claimed {
-                identity,
-                shared: false,
-                alongside: false,
-            })
-            .collect();
-        for entry in self.claims.values_mut() {
-            match &mut entry.writes {
-                Kind::Files(others) => {
-                    for other in others {
-                        for file in files
-                            .iter_mut()
-                            .filter(|file| file.identity.is(&other.identity))
-                        {
-                            file.shared = true;
-                            other.shared = true;
-                        }
-                    }
-                }
-                Kind::Unnamed { cwd } => {
-                    for file in &mut files {
-                        file.alongside |= concerns(entry.owner, cwd, owner, file);
-                    }
-                }
-            }
+    /// Claims files for a call, and whatever else it may write where there is a folder to `anywhere`. A file that another
+    /// claim holds is lost to both from now on, even if one ends first.
+    pub(super) fn claim(
+        &mut self,
+        owner: Owner,
+        identities: Vec<Identity>,
+        anywhere: Option<PathBuf>,
+    ) -> u64 {
+        let claimed = |identity| Claimed {
+            identity,
+            shared: false,
+            alongside: false,
+        };
+        let mut entry = Entry {
+            owner,
+            files: identities.into_iter().map(claimed).collect(),
+            anywhere,
+        };
+        for other in self.claims.values_mut() {
+            entry.meet(other);
+            other.meet(&mut entry);
         }
-        self.insert(owner, Kind::Files(files))
-    }
-
-    /// Claims whatever a call may write that names no files.
-    pub(super) fn claim_unnamed(&mut self, owner: Owner, cwd: PathBuf) -> u64 {
-        for entry in self.claims.values_mut() {
-            if let Kind::Files(files) = &mut entry.writes {
-                for file in files {
-                    file.alongside |= concerns(owner, &cwd, entry.owner, file);
-                }
-            }
-        }
-        self.insert(owner, Kind::Unnamed { cwd })
+        self.next += 1;
+        self.claims.insert(self.next, entry);
+        self.next
     }
 
     /// Ends a claim.
@@ -100,28 +78,35 @@ impl Table {
 
     /// The verdict on the file at `index` of a claim.
     pub(super) fn verdict(&self, claim: u64, index: usize) -> Verdict {
-        match self.claims.get(&claim).map(|entry| &entry.writes) {
-            Some(Kind::Files(files)) => match files.get(index) {
-                Some(Claimed {
-                    shared: false,
-                    alongside: false,
-                    ..
-                }) => Verdict::Own,
-                Some(Claimed {
-                    shared: false,
-                    alongside: true,
-                    ..
-                }) => Verdict::Alongside,
-                _ => Verdict::Shared,
-            },
+        let file = self
+            .claims
+            .get(&claim)
+            .and_then(|entry| entry.files.get(index));
+        match file {
+            Some(Claimed {
+                shared: false,
+                alongside: false,
+                ..
+            }) => Verdict::Own,
+            Some(Claimed {
+                shared: false,
+                alongside: true,
+                ..
+            }) => Verdict::Alongside,
             _ => Verdict::Shared,
         }
     }
+}
 
-    fn insert(&mut self, owner: Owner, writes: Kind) -> u64 {
-        self.next += 1;
-        self.claims.insert(self.next, Entry { owner, writes });
-        self.next
+impl Entry {
+    /// Marks the files of this claim that another call in flight may write too.
+    fn meet(&mut self, other: &Self) {
+        for file in &mut self.files {
+            file.shared |= other.files.iter().any(|it| it.identity.is(&file.identity));
+            file.alongside |= other.anywhere.as_ref().is_some_and(|folder| {
+                other.owner == self.owner || file.identity.place.starts_with(folder)
+            });
+        }
     }
 }
 
@@ -131,17 +116,18 @@ impl WriteTable {
         self.lock().owner()
     }
 
-    /// Claims files for a call, as [`Table::claim_files`] does.
-    pub(super) fn claim_files(self: &Arc<Self>, owner: Owner, identities: Vec<Identity>) -> Claim {
-        let id = self.lock().claim_files(owner, identities);
-        self.claim(id)
-    }
-
-    /// Claims whatever a call may write that names no files: all files of its own instance, and those of others that
-    /// lie below its folder. `cwd` is where links lead; nothing here looks at the file system.
-    pub fn claim_unnamed(self: &Arc<Self>, owner: Owner, cwd: PathBuf) -> Claim {
-        let id = self.lock().claim_unnamed(owner, cwd);
-        self.claim(id)
+    /// Claims files for a call and, where there is a folder to `anywhere`, all files of its own instance, and those of
+    /// others that lie below that folder. The folder is where links lead; nothing here looks at the file system.
+    pub(super) fn claim(
+        self: &Arc<Self>,
+        owner: Owner,
+        identities: Vec<Identity>,
+        anywhere: Option<PathBuf>,
+    ) -> Claim {
+        Claim {
+            table: Arc::clone(self),
+            id: self.lock().claim(owner, identities, anywhere),
+        }
     }
 
     /// How many calls are in flight (E6).
@@ -149,21 +135,9 @@ impl WriteTable {
         self.lock().claims.len()
     }
 
-    fn claim(self: &Arc<Self>, id: u64) -> Claim {
-        Claim {
-            table: Arc::clone(self),
-            id,
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether a command of one owner may have written a file of another.
-fn concerns(commander: Owner, cwd: &Path, writer: Owner, file: &Claimed) -> bool {
-    commander == writer || file.identity.place.starts_with(cwd)
 }
 
 /// The claim of one call in flight; dropping it ends it.
@@ -199,10 +173,16 @@ impl Drop for Claim {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn claim(table: &Arc<WriteTable>, owner: Owner, path: &str) -> Claim {
-        table.claim_files(owner, vec![Identity::of(Path::new(path))])
+        table.claim(owner, vec![Identity::of(Path::new(path))], None)
+    }
+
+    fn command(table: &Arc<WriteTable>, owner: Owner, folder: &str) -> Claim {
+        table.claim(owner, Vec::new(), Some(PathBuf::from(folder)))
     }
 
     #[test]
@@ -227,11 +207,11 @@ mod tests {
         let mine = claim(&table, one, "/none/a");
         let below = claim(&table, two, "/else/sub/b");
         let apart = claim(&table, two, "/apart/c");
-        drop(table.claim_unnamed(one, PathBuf::from("/else")));
+        drop(command(&table, one, "/else"));
         assert_eq!(mine.verdict(0), Verdict::Alongside);
         assert_eq!(below.verdict(0), Verdict::Alongside);
         assert_eq!(apart.verdict(0), Verdict::Own);
-        let running = table.claim_unnamed(one, PathBuf::from("/else"));
+        let running = command(&table, one, "/else");
         assert_eq!(claim(&table, one, "/none/d").verdict(0), Verdict::Alongside);
         drop(running);
         assert_eq!(table.in_flight(), 3);

@@ -8,15 +8,15 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{GraphTools, Instance, State};
-use crate::edits::{Budget, Entry, Watch, Writes, merge_details, named_writes};
+use crate::edits::{Budget, Entry, Watch, may_write, merge_details};
 use crate::hook::{Decision, Envelope, translate};
 use crate::ports::offload;
 use crate::{Block, ResultPatch, ToolCallFacts, ToolResultFacts};
 
 impl Instance {
     /// Asks the hook about a call, then begins to watch what it writes, as late as can be before it runs.
-    pub(super) async fn preflight(&self, call: &ToolCallFacts) -> Option<Block> {
-        let decision = self.decide(call).await;
+    pub(super) async fn preflight(&self, call: ToolCallFacts) -> Option<Block> {
+        let decision = self.decide(&call).await;
         if decision.block {
             return Some(Block {
                 reason: decision.reason,
@@ -54,25 +54,33 @@ impl Instance {
         found == Some(GraphTools::Callable)
     }
 
-    async fn watch(&self, call: &ToolCallFacts) {
-        let writes = named_writes(&call.name, &call.input);
-        if writes == Writes::Nothing {
+    async fn watch(&self, call: ToolCallFacts) {
+        if !may_write(&call.name) {
             return;
         }
-        let (table, owner, cwd) = (Arc::clone(&self.ports.writes), self.owner, call.cwd.clone());
+        let (table, owner) = (Arc::clone(&self.ports.writes), self.owner);
+        let (id, name, folder) = (call.id, call.name, call.cwd);
+        let (tool, cwd, input) = (name.clone(), folder.clone(), call.input);
         let home = self.environment.home.clone();
         let (budget, _stop) = self.budget();
-        let begin = move || Watch::begin(&table, owner, &writes, &cwd, home.as_deref(), &budget());
+        // The arguments may be large, so they are read where that holds nobody up.
+        let begin = move || {
+            let written = (tool.as_str(), &input);
+            Watch::begin_call(&table, owner, written, &cwd, home.as_deref(), &budget())
+        };
         let found = timeout(self.caps.diff_in_all, offload(&*self.ports.work, begin)).await;
-        let watch = found.ok().flatten().flatten().unwrap_or_else(|| {
+        let watch = match found.ok().flatten() {
+            Some(Some(watch)) => watch,
+            Some(None) => return,
             // What it writes is not known in time, so for the others it may write anything.
-            self.log(&format!(
-                "no diff of {}: its files could not be read in time",
-                call.name
-            ));
-            Watch::unnamed(&self.ports.writes, self.owner, self.folder(&call.cwd))
-        });
-        let replaced = self.keep(|state| state.watches.insert(call.id.clone(), watch));
+            None => {
+                self.log(&format!(
+                    "no diff of {name}: its files could not be read in time"
+                ));
+                Watch::unnamed(&self.ports.writes, self.owner, self.folder(&folder))
+            }
+        };
+        let replaced = self.keep(|state| state.watches.insert(id, watch));
         // A claim is given back only once our own lock is free.
         drop(replaced);
     }

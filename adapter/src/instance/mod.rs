@@ -103,7 +103,8 @@ impl Instance {
 
     /// `tool_call`: asks the hook, and begins to watch the files that the call writes (H1, E1).
     pub async fn tool_call(&self, call: ToolCallFacts) -> Option<Block> {
-        self.until_ended(call.abort.as_ref(), self.preflight(&call))
+        let abort = call.abort.clone();
+        self.until_ended(abort.as_ref(), self.preflight(call))
             .await?
     }
 

@@ -13,3 +13,4 @@ mod warm;
 mod warm_let_go;
 mod whole;
 mod world;
+mod writers;
