@@ -159,7 +159,7 @@ fn claimed(state: &State, calls: &[Call], owners: &[Owner], call: usize) -> Stat
             state.table.claim(owners[call], Vec::new(), folder)
         }
         Call::Files(files) => {
-            let identity = |file: &usize| Identity::named(["/w/f", "/w/g"][*file]);
+            let identity = |file: &usize| Identity::named(["/w/f", "/w/g"][*file]).into();
             let identities = files.iter().map(identity).collect();
             state.table.claim(owners[call], identities, None)
         }
@@ -196,7 +196,7 @@ fn ended(state: &State, calls: &[Call], call: usize, claim: u64) -> State {
     if let Call::Files(files) = calls[call] {
         for (index, file) in files.iter().enumerate() {
             let truth = state.truths[call][*file];
-            let verdict = state.table.verdict(claim, index);
+            let (verdict, _) = state.table.verdict(claim, index);
             let right = match truth {
                 Truth { shared: true, .. } => Verdict::Shared,
                 Truth {

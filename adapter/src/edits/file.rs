@@ -68,7 +68,7 @@ impl LeftOut {
 }
 
 /// What a file looks like from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
     /// There is no such file.
     Absent,
@@ -80,7 +80,7 @@ pub(super) enum Look {
 
 /// What tells that a file was written without reading it. A file system's clock is coarse: one that is written twice
 /// within some milliseconds can keep its stamp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stamp {
     place: (u64, u64),
     len: u64,
@@ -111,6 +111,11 @@ pub(super) fn look(path: &Path) -> io::Result<Look> {
         Err(error) if is_absence(&error) => Ok(Look::Absent),
         Err(error) => Err(error),
     }
+}
+
+/// As [`look`], with an error as a value that can be compared.
+pub(super) fn looked(path: &Path) -> Result<Look, String> {
+    look(path).map_err(|error| error.kind().to_string())
 }
 
 /// Reads a regular file as [`read_regular`] does, twice: a text that is being written is no text of one moment.

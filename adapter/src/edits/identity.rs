@@ -3,6 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use unicode_normalization::UnicodeNormalization;
+
 /// What identifies a file. Two files are one when they share any key.
 ///
 /// The name is kept besides the inode because a tool may write a file by renaming another over it, and the inode
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Identity {
     /// The resolved path.
     pub(super) place: PathBuf,
-    /// The resolved path without case: a volume may not tell cases apart, and a diff lost to a mere resemblance is
+    /// The resolved path as [`folded`]: a volume may not tell cases apart, and a diff lost to a mere resemblance is
     /// better than a wrong one.
     folded: String,
     inode: Option<(u64, u64)>,
@@ -27,7 +29,7 @@ impl Identity {
     }
 
     fn at(place: PathBuf, inode: Option<(u64, u64)>) -> Self {
-        let folded = place.to_string_lossy().to_lowercase();
+        let folded = folded(&place.to_string_lossy());
         Self {
             place,
             folded,
@@ -41,9 +43,29 @@ impl Identity {
         Self::at(PathBuf::from(place), None)
     }
 
+    /// Whether the two were one file at the moment at which both were looked at. Names that resemble each other are one
+    /// only where neither is there to ask.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (self.inode, other.inode) {
+            (None, None) => self.folded == other.folded,
+            (one, two) => one == two,
+        }
+    }
+
+    /// Whether the two may be one file, at whatever moments they were looked at.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.folded == other.folded || self.inode.is_some() && self.inode == other.inode
     }
+}
+
+/// A text without what volumes do not tell apart: how letters are composed, and case. Upper case comes first, as `ß` and
+/// `ς` have each more than one way down.
+fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let upper: String = text.nfc().collect::<String>().to_uppercase();
+    upper.to_lowercase().nfc().collect()
 }
 
 /// The canonical path, also of a file that does not exist yet, be it behind a dangling symlink.
@@ -110,6 +132,10 @@ mod tests {
             ("sub/new", "dir/new"),
             ("deep/er/new", "deep/er/./new"),
             ("new", "NEW"),
+            ("straße", "STRASSE"),
+            ("οδος", "ΟΔΟΣ"),
+            ("οδοσ", "οδος"),
+            ("\u{e9}t\u{e9}", "E\u{301}T\u{c9}"),
         ] {
             assert!(same(left, right), "{left} {right}");
         }

@@ -7,11 +7,11 @@ use serde_json::Value;
 use tokio::time::{Duration, Instant};
 
 use super::arguments::{Writes, named_writes};
-use super::file::{FileText, LeftOut, Look, look, read_settled};
+use super::file::{FileText, LeftOut, Look, looked, read_settled};
 use super::identity::{Identity, resolve};
 use super::outcome::{Budget, Change, Entry};
-use super::paths;
-use super::writes::{Claim, Owner, Verdict, WriteTable};
+use super::paths::{self, Places, Repository};
+use super::writes::{Claim, Owner, Said, Verdict, Wanted, WriteTable};
 use crate::line::one_line;
 use crate::texts;
 
@@ -42,6 +42,7 @@ struct Place {
     path: PathBuf,
     /// Index in the claim.
     index: usize,
+    identity: Identity,
     before: Before,
     /// How it looked then, to tell a change where it is not read again.
     looked: Result<Look, String>,
@@ -80,10 +81,10 @@ impl Watch {
     ///
     /// The claim comes first: what another call writes between the two is then known to be shared.
     #[must_use]
-    pub fn begin(
+    pub fn begin<'a>(
         table: &Arc<WriteTable>,
         owner: Owner,
-        writes: &Writes,
+        writes: &'a Writes,
         cwd: &Path,
         home: Option<&Path>,
         budget: &Budget,
@@ -94,44 +95,39 @@ impl Watch {
             Writes::Unnamed => return Some(Self::unnamed(table, owner, resolve(cwd))),
             Writes::Files(named) => named,
         };
-        let diffs = named.diffs;
-        let is_there = |cut: &&String| cwd.join(cut).symlink_metadata().is_ok();
-        let cuts = named.cuts.iter().filter(is_there);
-        let mut identities: Vec<Identity> = Vec::new();
-        let mut files = Vec::new();
-        for name in named.paths.iter().chain(cuts) {
-            let places = if diffs {
-                paths::graph_places(cwd, name)
-            } else {
-                vec![paths::pi_place(cwd, home, name)]
-            };
-            let mut fresh = Vec::new();
-            for path in places {
-                let identity = Identity::of(&path);
-                // A second name of one file within a call adds nothing.
-                if !identities.iter().any(|known| known.is(&identity)) {
-                    fresh.push((path, identities.len()));
-                    identities.push(identity);
-                }
-            }
-            if !fresh.is_empty() {
-                files.push((name.clone(), fresh));
-            }
-        }
-        if identities.is_empty() {
+        let repository = Repository::of(cwd);
+        let of_graph = |name: &'a String| (name, repository.places(name));
+        let is_there = |(_, places): &(_, Places)| {
+            let mut places = places.said.iter().chain(&places.guessed);
+            places.any(|path| paths::is_there(path))
+        };
+        let names: Vec<(&String, Places)> = if named.diffs {
+            let cuts = named.cuts.iter().map(of_graph).filter(is_there);
+            named.paths.iter().map(of_graph).chain(cuts).collect()
+        } else {
+            let of_pi = |name: &'a String| (name, Places::only(paths::pi_place(cwd, home, name)));
+            named.paths.iter().map(of_pi).collect()
+        };
+        let (wanted, found) = wanted(&names);
+        if wanted.is_empty() {
             return None;
         }
+        let identities: Vec<Identity> = wanted.iter().map(|file| file.identity.clone()).collect();
         let anywhere = named.more.then(|| resolve(cwd));
-        let claim = table.claim(owner, identities, anywhere);
-        let begun = |(order, (name, fresh)): (usize, (String, Vec<_>))| Named {
-            name,
-            places: fresh
+        let claim = table.claim(owner, wanted, anywhere);
+        let begin = |(order, (name, found)): (usize, (&String, Vec<(PathBuf, usize)>))| Named {
+            name: name.clone(),
+            places: found
                 .into_iter()
-                .map(|(path, index)| Place::begin(path, index, order, budget))
+                .map(|(path, index)| {
+                    let identity = identities[index].clone();
+                    Place::begin(path, index, identity, order, budget)
+                })
                 .collect(),
         };
-        let files = if diffs {
-            files.into_iter().enumerate().map(begun).collect()
+        let files = if named.diffs {
+            let names = names.iter().map(|(name, _)| *name);
+            names.zip(found).enumerate().map(begin).collect()
         } else {
             Vec::new()
         };
@@ -165,18 +161,19 @@ impl Watch {
     pub fn finish(&self, failed: bool, mut budget: Budget, log: &mut Vec<String>) -> Vec<Entry> {
         budget.less(self.spent);
         let mut entries = Vec::new();
+        let mut told: Vec<&Place> = Vec::new();
         for file in &self.files {
             if budget.stopped() {
                 break;
             }
-            let mut changes = file.places.iter().filter_map(|place| {
-                let found = place.end(failed, &budget, log)?;
-                Some((place.index, found))
-            });
-            // Where both places of one name changed, nothing tells which the call meant.
-            let (Some((index, found)), None) = (changes.next(), changes.next()) else {
+            let Some((place, found)) = self.change(file, failed, &budget, log) else {
                 continue;
             };
+            if told.iter().any(|other| other.is_one_with(place)) {
+                continue;
+            }
+            told.push(place);
+            let index = place.index;
             let entry = match (self.claim.verdict(index), found) {
                 (Verdict::Shared, _) => continue,
                 _ if failed => Entry::note(&file.name, texts::NOTE_UNKNOWN),
@@ -194,6 +191,30 @@ impl Watch {
         entries
     }
 
+    /// The one place of a name that changed.
+    fn change<'a>(
+        &self,
+        file: &'a Named,
+        failed: bool,
+        budget: &Budget,
+        log: &mut Vec<String>,
+    ) -> Option<(&'a Place, Found<'a>)> {
+        let mut changes: Vec<(&Place, Found<'_>)> = Vec::new();
+        for place in &file.places {
+            if let Some(found) = place.end(failed, budget, log)
+                && !changes.iter().any(|(other, _)| other.is_one_with(place))
+            {
+                changes.push((place, found));
+            }
+        }
+        // Another call explains what it wrote. Where more is left, nothing tells which place the call meant.
+        if changes.len() > 1 {
+            changes.retain(|(place, _)| self.claim.verdict(place.index) != Verdict::Shared);
+        }
+        let change = changes.pop();
+        change.filter(|_| changes.is_empty())
+    }
+
     /// The notes of a call whose files could not be compared in time.
     #[must_use]
     pub fn give_up(&self) -> Vec<Entry> {
@@ -202,6 +223,41 @@ impl Watch {
             .map(|file| Entry::note(&file.name, texts::NOTE_COSTLY))
             .collect()
     }
+}
+
+/// The files behind all places that names may mean, and for each name its places with their files' indices.
+///
+/// What names say goes before what they may mean: a call that names a file and, elsewhere, a namesake one folder up
+/// means both as they stand.
+fn wanted(names: &[(&String, Places)]) -> (Vec<Wanted>, Vec<Vec<(PathBuf, usize)>>) {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut found = Vec::new();
+    for (_, places) in names {
+        let mut own: Vec<(PathBuf, usize)> = Vec::new();
+        for path in &places.said {
+            let identity = Identity::of(path);
+            let is_known =
+                |(_, index): &(_, usize)| wanted[*index].identity.place == identity.place;
+            if !own.iter().any(is_known) {
+                own.push((path.clone(), wanted.len()));
+                wanted.push(identity.into());
+            }
+        }
+        found.push(own);
+    }
+    for ((_, places), own) in names.iter().zip(&mut found) {
+        for path in &places.guessed {
+            let identity = Identity::of(path);
+            if !wanted.iter().any(|known| known.identity.is(&identity)) {
+                own.push((path.clone(), wanted.len()));
+                wanted.push(Wanted {
+                    identity,
+                    instead_of: places.said.first().map(|said| Said::at(said)),
+                });
+            }
+        }
+    }
+    (wanted, found)
 }
 
 /// What became of a file.
@@ -214,7 +270,13 @@ enum Found<'a> {
 
 impl Place {
     /// Reads what is there before the call, the file being the call's `order`-th.
-    fn begin(path: PathBuf, index: usize, order: usize, budget: &Budget) -> Self {
+    fn begin(
+        path: PathBuf,
+        index: usize,
+        identity: Identity,
+        order: usize,
+        budget: &Budget,
+    ) -> Self {
         let looked = looked(&path);
         let before = if order >= MAX_COMPARED {
             Before::Unread(texts::NOTE_MANY)
@@ -226,9 +288,17 @@ impl Place {
         Self {
             path,
             index,
+            identity,
             before,
             looked,
         }
+    }
+
+    /// Whether two places were one file before the call and are now: a file that was renamed over one of two hard links,
+    /// or that differs in case only from one made beside it, is another.
+    fn is_one_with(&self, other: &Self) -> bool {
+        self.identity.is_same(&other.identity)
+            && Identity::of(&self.path).is_same(&Identity::of(&other.path))
     }
 
     /// What became of it, or `None` where nothing did, or nothing that could be told.
@@ -270,10 +340,6 @@ impl Place {
         ));
         None
     }
-}
-
-fn looked(path: &Path) -> Result<Look, String> {
-    look(path).map_err(|error| error.kind().to_string())
 }
 
 fn read(path: &Path) -> Result<FileText, String> {

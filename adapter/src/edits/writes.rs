@@ -1,9 +1,10 @@
 //! The files that calls in flight write, across all instances of a process (E3, E4).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::file::{Look, looked};
 use super::identity::Identity;
 
 /// Who made a claim: one instance.
@@ -32,9 +33,50 @@ struct Entry {
 /// A file of a claim, and what happened to it while the claim stood.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Claimed {
-    identity: Identity,
+    wanted: Wanted,
     shared: bool,
     alongside: bool,
+    /// What other calls would have written instead of this file.
+    doubts: Vec<Said>,
+}
+
+/// A file that a claim is to hold.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Wanted {
+    pub(super) identity: Identity,
+    /// The place that the call's name says, where this is but another that it may mean.
+    pub(super) instead_of: Option<Said>,
+}
+
+impl From<Identity> for Wanted {
+    fn from(identity: Identity) -> Self {
+        Self {
+            identity,
+            instead_of: None,
+        }
+    }
+}
+
+/// The place that a name says, and how it looked before the call.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Said {
+    path: PathBuf,
+    looked: Result<Look, String>,
+}
+
+impl Said {
+    /// Looks at the file system.
+    pub(super) fn at(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            looked: looked(path),
+        }
+    }
+
+    /// Whether nothing was written there, so that the call may still write, or have written, elsewhere.
+    fn is_as_it_was(&self) -> bool {
+        self.looked == looked(&self.path)
+    }
 }
 
 impl Table {
@@ -49,17 +91,18 @@ impl Table {
     pub(super) fn claim(
         &mut self,
         owner: Owner,
-        identities: Vec<Identity>,
+        wanted: Vec<Wanted>,
         anywhere: Option<PathBuf>,
     ) -> u64 {
-        let claimed = |identity| Claimed {
-            identity,
+        let claimed = |wanted| Claimed {
+            wanted,
             shared: false,
             alongside: false,
+            doubts: Vec::new(),
         };
         let mut entry = Entry {
             owner,
-            files: identities.into_iter().map(claimed).collect(),
+            files: wanted.into_iter().map(claimed).collect(),
             anywhere,
         };
         for other in self.claims.values_mut() {
@@ -76,24 +119,17 @@ impl Table {
         self.claims.remove(&claim);
     }
 
-    /// The verdict on the file at `index` of a claim.
-    pub(super) fn verdict(&self, claim: u64, index: usize) -> Verdict {
+    /// The verdict on the file at `index` of a claim. It is [`Verdict::Alongside`] rather than [`Verdict::Own`] where one
+    /// of the places that come with it is as it was.
+    pub(super) fn verdict(&self, claim: u64, index: usize) -> (Verdict, &[Said]) {
         let file = self
             .claims
             .get(&claim)
             .and_then(|entry| entry.files.get(index));
         match file {
-            Some(Claimed {
-                shared: false,
-                alongside: false,
-                ..
-            }) => Verdict::Own,
-            Some(Claimed {
-                shared: false,
-                alongside: true,
-                ..
-            }) => Verdict::Alongside,
-            _ => Verdict::Shared,
+            Some(file) if !file.shared && file.alongside => (Verdict::Alongside, &[]),
+            Some(file) if !file.shared => (Verdict::Own, &file.doubts),
+            _ => (Verdict::Shared, &[]),
         }
     }
 }
@@ -102,9 +138,16 @@ impl Entry {
     /// Marks the files of this claim that another call in flight may write too.
     fn meet(&mut self, other: &Self) {
         for file in &mut self.files {
-            file.shared |= other.files.iter().any(|it| it.identity.is(&file.identity));
+            let same = |it: &&Claimed| it.wanted.identity.is(&file.wanted.identity);
+            for it in other.files.iter().filter(same) {
+                match (&file.wanted.instead_of, &it.wanted.instead_of) {
+                    // The other only may mean this file, and it will show whether it does.
+                    (None, Some(said)) => file.doubts.push(said.clone()),
+                    _ => file.shared = true,
+                }
+            }
             file.alongside |= other.anywhere.as_ref().is_some_and(|folder| {
-                other.owner == self.owner || file.identity.place.starts_with(folder)
+                other.owner == self.owner || file.wanted.identity.place.starts_with(folder)
             });
         }
     }
@@ -121,12 +164,12 @@ impl WriteTable {
     pub(super) fn claim(
         self: &Arc<Self>,
         owner: Owner,
-        identities: Vec<Identity>,
+        wanted: Vec<Wanted>,
         anywhere: Option<PathBuf>,
     ) -> Claim {
         Claim {
             table: Arc::clone(self),
-            id: self.lock().claim(owner, identities, anywhere),
+            id: self.lock().claim(owner, wanted, anywhere),
         }
     }
 
@@ -154,14 +197,23 @@ pub(super) enum Verdict {
     Own,
     /// Another call in flight wrote it too.
     Shared,
-    /// A command that may write any file ran.
+    /// A command that may write any file ran, or a call whose name may mean this one.
     Alongside,
 }
 
 impl Claim {
-    /// The verdict on the file at `index` of the claim.
+    /// The verdict on the file at `index` of the claim. Looks at the file system where another call may have meant it.
     pub(super) fn verdict(&self, index: usize) -> Verdict {
-        self.table.lock().verdict(self.id, index)
+        let (verdict, doubts) = {
+            let table = self.table.lock();
+            let (verdict, doubts) = table.verdict(self.id, index);
+            (verdict, doubts.to_vec())
+        };
+        if doubts.iter().any(Said::is_as_it_was) {
+            Verdict::Alongside
+        } else {
+            verdict
+        }
     }
 }
 
@@ -173,12 +225,10 @@ impl Drop for Claim {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn claim(table: &Arc<WriteTable>, owner: Owner, path: &str) -> Claim {
-        table.claim(owner, vec![Identity::of(Path::new(path))], None)
+        table.claim(owner, vec![Identity::of(Path::new(path)).into()], None)
     }
 
     fn command(table: &Arc<WriteTable>, owner: Owner, folder: &str) -> Claim {

@@ -108,7 +108,7 @@ async fn e4_of_far_too_many_files_the_first_are_shown_and_any_may_be_written() {
 async fn e3_every_file_that_a_symbols_id_may_begin_with_is_claimed() {
     let mut world = World::new();
     let instance = ready(&mut world);
-    for prefix in [""] {
+    for prefix in ["", "repo/"] {
         let input = json!({"id": format!("{prefix}a::b.rs::A::x")});
         let tool = "mcp__gortex__edit_symbol";
         world.write("repo/a::b.rs", "1\n");
@@ -122,6 +122,128 @@ async fn e3_every_file_that_a_symbols_id_may_begin_with_is_claimed() {
         world.write("repo/a::b.rs", "3\n");
         assert_eq!(shown(&instance, "A").await[0]["diff"], "-1 2\n+1 3");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn e3_a_name_that_may_mean_a_file_costs_that_file_its_diff() {
+    for (cwd, tool, input, file) in [
+        ("repo", EDIT, json!({"path": "other/src/f"}), "src/f"),
+        (
+            "repo",
+            "mcp__gortex__edit_symbol",
+            json!({"id": "other/src/f::x"}),
+            "src/f",
+        ),
+        ("repo/sub", EDIT, json!({"path": "src/f"}), "../src/f"),
+        ("repo/sub", EDIT, json!({"path": "other/src/f"}), "../src/f"),
+    ] {
+        let mut world = World::new();
+        let instance = ready(&mut world);
+        std::fs::create_dir_all(world.cwd().join(".git")).expect("git");
+        std::fs::create_dir_all(world.cwd().join("sub")).expect("sub");
+        let call = |id, tool, input| {
+            let mut call = world.call(id, tool, input);
+            call.cwd = world.folder.path().join(cwd);
+            call
+        };
+        let note = json!({"path": file, "note": texts::NOTE_ALONGSIDE});
+        for order in [["A", "B"], ["B", "A"]] {
+            world.write("repo/src/f", "1\n");
+            for id in order {
+                let (tool, input) = match id {
+                    "A" => (tool, input.clone()),
+                    _ => (EDIT, json!({"path": file})),
+                };
+                assert_eq!(instance.tool_call(call(id, tool, input)).await, None);
+            }
+            world.write("repo/src/f", "2\n");
+            assert_eq!(shown(&instance, "A").await, Vec::<Value>::new(), "{input}");
+            assert_eq!(shown(&instance, "B").await, [note.clone()], "{input}");
+        }
+        assert_eq!(instance.tool_call(call("A", tool, input)).await, None);
+        world.write("repo/src/f", "3\n");
+        assert_eq!(shown(&instance, "A").await[0]["diff"], "-1 2\n+1 3");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn e3_a_new_file_costs_its_namesake_one_folder_up_nothing_once_it_is_there() {
+    let (new, changed) = ("+1 new", "-1 1\n+1 2");
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    for (order, early) in [(["A", "B"], true), (["B", "A"], true), (["B", "A"], false)] {
+        world.write("repo/Cargo.toml", "1\n");
+        for (id, file) in [("A", "new/Cargo.toml"), ("B", "Cargo.toml")] {
+            begin(&world, &instance, id, EDIT, json!({"path": file})).await;
+        }
+        world.write("repo/Cargo.toml", "2\n");
+        let write = || world.write("repo/new/Cargo.toml", "new\n");
+        let made = early.then(write);
+        for id in order {
+            let told = shown(&instance, id).await;
+            match id {
+                "A" => assert_eq!(told[0]["diff"], new),
+                _ if early => assert_eq!(told[0]["diff"], changed),
+                _ => assert_eq!(told[0]["note"], texts::NOTE_ALONGSIDE),
+            }
+            if id == "B" && !early {
+                write();
+            }
+        }
+        drop(made);
+        std::fs::remove_file(world.cwd().join("new/Cargo.toml")).expect("removed");
+    }
+    world.write("repo/Cargo.toml", "1\n");
+    let both = json!({"edits": [{"path": "new/Cargo.toml"}, {"path": "Cargo.toml"}]});
+    begin(&world, &instance, "A", "mcp__gortex__batch_edit", both).await;
+    world.write("repo/new/Cargo.toml", "new\n");
+    world.write("repo/Cargo.toml", "2\n");
+    let told = shown(&instance, "A").await;
+    assert_eq!(
+        (&told[0]["diff"], &told[1]["diff"]),
+        (&json!(new), &json!(changed))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn e3_two_names_of_one_call_are_one_file_only_if_they_still_are() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    let call = |names: [&str; 2]| json!({"edits": [{"path": names[0]}, {"path": names[1]}]});
+    let tool = "mcp__gortex__batch_edit";
+    // Two files where the volume tells cases apart.
+    let names = ["Makefile", "makefile"];
+    for before in ["", "1\n"] {
+        for name in names.iter().filter(|_| !before.is_empty()) {
+            world.write(&format!("repo/{name}"), before);
+        }
+        begin(&world, &instance, "A", tool, call(names)).await;
+        for name in names {
+            world.write(&format!("repo/{name}"), format!("2 {name}\n"));
+        }
+        let told = shown(&instance, "A").await;
+        let kept = std::fs::read_to_string(world.cwd().join("Makefile")).expect("file");
+        let files = if kept.ends_with("Makefile\n") { 2 } else { 1 };
+        assert_eq!(told.len(), files, "{told:?}");
+    }
+    let at = |name: &str| world.cwd().join(name);
+    world.write("repo/h1", "1\n");
+    std::fs::hard_link(at("h1"), at("h2")).expect("a link");
+    begin(&world, &instance, "A", tool, call(["h1", "h2"])).await;
+    world.write("repo/h1", "2\n");
+    let told = shown(&instance, "A").await;
+    assert_eq!((told.len(), &told[0]["path"]), (1, &json!("h1")));
+    begin(&world, &instance, "A", tool, call(["h1", "h2"])).await;
+    for name in ["h1", "h2"] {
+        std::fs::rename(world.write("repo/other", format!("3 {name}\n")), at(name))
+            .expect("renamed");
+    }
+    let told = shown(&instance, "A").await;
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[1]["diff"], "-1 2\n+1 3 h2");
+    begin(&world, &instance, "A", tool, call(["h1", "./h1"])).await;
+    std::fs::remove_file(at("h1")).expect("removed");
+    assert_eq!(shown(&instance, "A").await.len(), 1);
 }
 
 /// Work that nobody does.
