@@ -115,19 +115,21 @@ impl Watch {
         let identities: Vec<Identity> = wanted.iter().map(|file| file.identity.clone()).collect();
         let anywhere = named.more.then(|| resolve(cwd));
         let claim = table.claim(owner, wanted, anywhere);
-        let begin = |(order, (name, found)): (usize, (&String, Vec<(PathBuf, usize)>))| Named {
-            name: name.clone(),
-            places: found
-                .into_iter()
-                .map(|(path, index)| {
-                    let identity = identities[index].clone();
-                    Place::begin(path, index, identity, order, budget)
-                })
-                .collect(),
+        let begin = |name: &String, found: Vec<(PathBuf, usize)>, order| {
+            let places = found.into_iter().map(|(path, index)| {
+                let identity = identities[index].clone();
+                Place::begin(path, index, identity, order, budget)
+            });
+            Named {
+                name: name.clone(),
+                places: places.collect(),
+            }
         };
         let files = if named.diffs {
-            let names = names.iter().map(|(name, _)| *name);
-            names.zip(found).enumerate().map(begin).collect()
+            let found = names.iter().zip(found).enumerate();
+            found
+                .map(|(order, ((name, _), found))| begin(name, found, order))
+                .collect()
         } else {
             Vec::new()
         };

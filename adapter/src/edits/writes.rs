@@ -107,7 +107,7 @@ impl Table {
         };
         for other in self.claims.values_mut() {
             entry.meet(other);
-            other.meet(&mut entry);
+            other.meet(&entry);
         }
         self.next += 1;
         self.claims.insert(self.next, entry);

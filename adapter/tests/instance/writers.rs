@@ -241,6 +241,16 @@ async fn e3_two_names_of_one_call_are_one_file_only_if_they_still_are() {
     let told = shown(&instance, "A").await;
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[1]["diff"], "-1 2\n+1 3 h2");
+    for (name, text) in [("l1", "1\n"), ("l2", "2\n")] {
+        world.write(&format!("repo/{name}"), text);
+    }
+    begin(&world, &instance, "A", tool, call(["l1", "l2"])).await;
+    world.write("repo/l1", "3\n");
+    std::fs::remove_file(at("l2")).expect("removed");
+    std::fs::hard_link(at("l1"), at("l2")).expect("a link");
+    let told = shown(&instance, "A").await;
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[1]["diff"], "-1 2\n+1 3");
     begin(&world, &instance, "A", tool, call(["h1", "./h1"])).await;
     std::fs::remove_file(at("h1")).expect("removed");
     assert_eq!(shown(&instance, "A").await.len(), 1);
