@@ -39,7 +39,11 @@ async fn e4_a_tool_that_is_not_known_may_write_anything() {
         begin(&world, &instance, "B", EDIT, json!({"path": "f"})).await;
         world.write("repo/f", "2\n");
         assert_eq!(shown(&instance, "A").await, Vec::<Value>::new(), "{tool}");
-        assert_eq!(shown(&instance, "B").await, [note.clone()], "{tool}");
+        assert_eq!(
+            shown(&instance, "B").await,
+            std::slice::from_ref(&note),
+            "{tool}"
+        );
     }
     // What is known to read, and a script whose calls are seen one by one, cost no diff.
     for tool in [
@@ -158,7 +162,11 @@ async fn e3_a_name_that_may_mean_a_file_costs_that_file_its_diff() {
             }
             world.write("repo/src/f", "2\n");
             assert_eq!(shown(&instance, "A").await, Vec::<Value>::new(), "{input}");
-            assert_eq!(shown(&instance, "B").await, [note.clone()], "{input}");
+            assert_eq!(
+                shown(&instance, "B").await,
+                std::slice::from_ref(&note),
+                "{input}"
+            );
         }
         assert_eq!(instance.tool_call(call("A", tool, input)).await, None);
         world.write("repo/src/f", "3\n");
