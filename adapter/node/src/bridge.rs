@@ -30,9 +30,6 @@ use crate::text;
 /// shared (portal.md D5). The core gets it handed.
 static WRITES: LazyLock<Arc<WriteTable>> = LazyLock::new(Arc::default);
 
-/// The way to the hook, of all instances of the process: together they start no more children at a time than one would.
-static HOOK: LazyLock<Arc<ChildHook>> = LazyLock::new(Arc::default);
-
 /// Tells Pi of an MCP server: takes its name and its config as JSON, answers why Pi refused, if it did.
 type Register<'a> = Function<'a, FnArgs<(String, String)>, Option<String>>;
 
@@ -73,7 +70,7 @@ impl Adapter {
         let host = Arc::new(NodeHost::new(&tools, &custom_messages, &notify)?);
         let ports = Ports {
             host: host.clone(),
-            hook: HOOK.clone(),
+            hook: Arc::new(ChildHook::default()),
             writes: WRITES.clone(),
             log,
             work: Arc::new(ThreadWork),
@@ -185,6 +182,13 @@ impl Adapter {
         self.guard
             .run("sessionShutdown", || self.instance.session_shutdown());
         self.host.release();
+    }
+}
+
+impl Drop for Adapter {
+    /// An instance whose host ended without a word, as an embedder or a worker thread may (pi-host.md 5), leaves no child.
+    fn drop(&mut self) {
+        self.session_shutdown();
     }
 }
 

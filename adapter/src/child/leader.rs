@@ -80,6 +80,14 @@ impl Watched {
     }
 }
 
+impl Drop for Watched {
+    fn drop(&mut self) {
+        // Answers at once where it was waited for. Else it was killed, and the runtime that was to wait for it has ended:
+        // a host that lives on must not keep what is left of it.
+        let _ = self.child.wait();
+    }
+}
+
 impl Drop for Leader {
     fn drop(&mut self) {
         let Some(mut watched) = self.watched.take() else {

@@ -17,8 +17,8 @@ use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
 use exchange::Exchange;
 use process::Process;
 
-/// How many children are being started at a time. A start takes a processor for itself; with more of them at once a burst
-/// of questions would be answered no sooner, and the host's own thread would wait for its turn behind them.
+/// How many children one hook starts for questions at a time. A start takes a processor for itself; with more of them at
+/// once a burst of questions would be answered no sooner, and the host's own thread would wait for its turn behind them.
 const STARTS: usize = 2;
 
 /// Asks the hook by a process for each question. Its futures need a tokio runtime with I/O enabled.
@@ -48,6 +48,9 @@ impl HookPort for ChildHook {
                 deadline,
                 abort,
             } = ask;
+            if Instant::now() >= deadline {
+                return nothing(HookEnd::TimedOut);
+            }
             let place = match within(deadline, &abort, starts.acquire_owned()).await {
                 Ok(place) => place,
                 Err(end) => return nothing(end),
@@ -55,8 +58,11 @@ impl HookPort for ChildHook {
             // Starting a process blocks, for long where its file lies far away: not this thread, and not past the deadline.
             let start = spawn_blocking(move || {
                 let mut process = Process::spawn(&command)?;
-                // A child that has closed its stdin already has done nothing wrong.
-                let written = process.put(&envelope).unwrap_or(envelope.len());
+                let written = match process.put(&envelope) {
+                    // It has closed its stdin already, which is nothing wrong.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => envelope.len(),
+                    written => written?,
+                };
                 // Until here, also where nobody waits for it any more.
                 drop(place);
                 Ok((process, envelope, written))

@@ -104,12 +104,18 @@ impl Process {
 /// processor. Here that is often the host's own thread, which has more to do first, while another processor may be idle.
 /// Bytes that are spliced in wake the reader wherever there is room.
 fn hand_over(to: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
-    let Ok((rest, all)) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK) else {
-        // No descriptor is left for this: the child is to be asked all the same.
-        return rustix::io::write(to, bytes);
+    let spliced = || {
+        let (rest, all) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let count = rustix::io::write(&all, bytes)?;
+        splice(&rest, None, to, None, count, SpliceFlags::NONBLOCK)
     };
-    let count = rustix::io::write(&all, bytes)?;
-    splice(&rest, None, to, None, count, SpliceFlags::NONBLOCK)
+    match spliced() {
+        // What the child's pipe itself says.
+        Err(error @ (Errno::PIPE | Errno::AGAIN | Errno::INTR)) => Err(error),
+        // No descriptor is left for this, or the call is not let through: the child is to be asked all the same.
+        Err(_) => rustix::io::write(to, bytes),
+        Ok(count) => Ok(count),
+    }
 }
 
 /// Whether a variable can be handed to a process at all. One that cannot must not keep the child from starting.

@@ -9,11 +9,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::ports::offload;
-use crate::{HookAsk, HookCommand, HookPort, HookReport, ReadyHook, Work};
+use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook, Work};
+
+/// Within this a hook is quick: it answers from what it holds. The others have to ask their daemon.
+const QUICK: Duration = Duration::from_millis(1);
 
 /// Puts questions to the hook: to the child that waits where there is one, else to a new one.
 pub(crate) struct Pool {
@@ -95,17 +98,29 @@ impl Pool {
 
     /// Puts a question. Whether a child waited makes no difference but in time.
     ///
-    /// The next child is started once this one has answered. Before, the two would share the processors, and whoever waits
-    /// is to wait for the answer only; behind it there is the time in which the tool runs.
+    /// The next child is started as soon as this one is used, but not while a quick one answers: the two would share the
+    /// processors, and whoever waits is to wait for the answer only.
     pub(crate) async fn ask(&self, ask: HookAsk) -> HookReport {
         let command = Arc::clone(&ask.command);
         let answer = match self.take(&command, ask.deadline).await {
-            Some(ready) => ready.ask(ask).await,
+            Some(ready) => {
+                let mut answer = ready.ask(ask);
+                match timeout(QUICK, &mut answer).await {
+                    Ok(answer) => answer,
+                    Err(_) => {
+                        self.refill(&command);
+                        answer.await
+                    }
+                }
+            }
             None => Ok(self.port.ask(ask).await),
         };
         match answer {
             Ok(report) => {
-                self.refill(&command);
+                // One that is not there in time would not be the next time either, and each holds a process.
+                if report.end != HookEnd::TimedOut {
+                    self.refill(&command);
+                }
                 report
             }
             Err(ask) => {
@@ -219,7 +234,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::{HookEnd, InlineWork};
+    use crate::InlineWork;
 
     /// Answers with how the question was put, and counts the children that were prepared.
     #[derive(Default)]
