@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { message } from "./facts.ts";
 
 /** Raised in step with `ABI` in adapter/node/src/lib.rs. */
-const ABI = 1;
+const ABI = 2;
 
 /** What the file exports. */
 export type Addon = typeof import("./native.d.ts");

@@ -82,6 +82,15 @@ export function branchMessages(ctx: ExtensionContext | undefined, customType: st
 		.flatMap((entry) => (entry.type === "custom_message" && entry.customType === customType ? [entry.content] : []));
 }
 
+/** How many results of the person's own commands the session holds, on all its branches (E4). */
+export function commandResults(ctx: ExtensionContext): number {
+	let results = 0;
+	for (const entry of ctx.sessionManager.getEntries()) {
+		if (entry.type === "message" && entry.message.role === "bashExecution") results += 1;
+	}
+	return results;
+}
+
 /** The parts of a result that a patch can restate. */
 interface Result {
 	content?: unknown[];

@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { type Addon, load } from "./addon.ts";
 import { drawsDiffs } from "./draw.ts";
-import { applied, branchMessages, commands, encode, message, send, tools } from "./facts.ts";
+import { applied, branchMessages, commandResults, commands, encode, message, send, tools } from "./facts.ts";
 import { tellMissing } from "./missing.ts";
 import type { AbortHandle, Adapter, Level } from "./native.d.ts";
 
@@ -59,7 +59,11 @@ export default function gortex(pi: ExtensionAPI): void {
 		live.ctx = ctx;
 		return answer(async () => {
 			const abort = abortOf(loaded.addon, ctx.signal);
-			const facts = { sessionId: ctx.sessionManager.getSessionId(), cwd: ctx.cwd };
+			const facts = {
+				sessionId: ctx.sessionManager.getSessionId(),
+				cwd: ctx.cwd,
+				results: quiet(() => commandResults(ctx)),
+			};
 			const stored = await send(facts, (text) => adapter.beforeAgentStart(text, abort));
 			return stored === null ? undefined : { message: JSON.parse(stored) };
 		});
@@ -95,6 +99,11 @@ export default function gortex(pi: ExtensionAPI): void {
 			return difference === null ? undefined : applied(facts, JSON.parse(difference));
 		}),
 	);
+
+	// Pi takes anything but undefined for an answer of its own to the command, and an error for a reason to stop it.
+	pi.on("user_bash", (_event, ctx) => {
+		quiet(() => send({ cwd: ctx.cwd, results: quiet(() => commandResults(ctx)) }, (text) => adapter.userBash(text)));
+	});
 
 	pi.on("turn_end", () => quiet(() => adapter.turnEnd()));
 	pi.on("agent_settled", () => quiet(() => adapter.agentSettled()));

@@ -55,6 +55,13 @@ export declare class Adapter {
 	 * Where the facts cannot be read; nothing was done then.
 	 */
 	toolResult(facts: string, abort?: AbortHandle | null): Promise<string | null>;
+	/**
+	 * `user_bash`. Takes `{cwd, results?}`, the number of `bashExecution` messages that the session holds.
+	 *
+	 * Throws:
+	 * Where the facts cannot be read; nothing was done then.
+	 */
+	userBash(facts: string): void;
 	/** `turn_end`. */
 	turnEnd(): void;
 	/** `agent_settled`. */

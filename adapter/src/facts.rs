@@ -46,8 +46,20 @@ pub struct TurnFacts {
     pub session_id: String,
     /// The session's directory, absolute.
     pub cwd: PathBuf,
+    /// How many results of the person's own commands the session holds, as in [`UserBashFacts`].
+    pub results: Option<usize>,
     /// The turn's abort signal where the host gives one; Pi up to 1.6.0 does not (R7).
     pub abort: Option<CancellationToken>,
+}
+
+/// The `user_bash` event: a shell command of the person's own that is about to run (`!` in the terminal).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserBashFacts {
+    /// The session's directory, absolute.
+    pub cwd: PathBuf,
+    /// How many results of such commands the session holds (messages of the role `bashExecution`), on all branches;
+    /// `None` where the host does not tell.
+    pub results: Option<usize>,
 }
 
 /// The `tool_call` event: a call that is about to run.

@@ -28,7 +28,7 @@ pub use edits::WriteTable;
 pub use environment::Environment;
 pub use facts::{
     Block, CommandFact, HiddenMessage, ResultPatch, SessionFacts, ToolCallFacts, ToolFact,
-    ToolResultFacts, TurnFacts,
+    ToolResultFacts, TurnFacts, UserBashFacts,
 };
 pub use instance::Instance;
 pub use ports::{

@@ -18,7 +18,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::abort::AbortHandle;
-use crate::facts::{CallText, ProcessText, ResultText, SessionText, TurnText};
+use crate::facts::{CallText, ProcessText, ResultText, SessionText, TurnText, UserBashText};
 use crate::guard::{self, Guard};
 use crate::host::{NodeHost, Notice, Question};
 use crate::patch::{Difference, Original};
@@ -161,6 +161,18 @@ impl Adapter {
             let patch = instance.tool_result(facts).await?;
             json(&Difference::new(&original, patch))
         })
+    }
+
+    /// `user_bash`. Takes `{cwd, results?}`, the number of `bashExecution` messages that the session holds.
+    ///
+    /// # Errors
+    /// Where the facts cannot be read; nothing was done then.
+    #[napi(catch_unwind)]
+    pub fn user_bash(&self, facts: String) -> Result<()> {
+        let facts = read::<UserBashText>(&facts)?.into();
+        self.guard
+            .run("userBash", || self.instance.user_bash(&facts));
+        Ok(())
     }
 
     /// `turn_end`.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use adapter::{
     CommandFact, Environment, SessionFacts, ToolCallFacts, ToolFact, ToolResultFacts, TurnFacts,
+    UserBashFacts,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -78,6 +79,7 @@ impl From<SessionText> for SessionFacts {
 pub struct TurnText {
     session_id: String,
     cwd: PathBuf,
+    results: Option<usize>,
 }
 
 impl TurnText {
@@ -86,7 +88,24 @@ impl TurnText {
         TurnFacts {
             session_id: self.session_id,
             cwd: self.cwd,
+            results: self.results,
             abort,
+        }
+    }
+}
+
+/// `user_bash`.
+#[derive(Deserialize)]
+pub struct UserBashText {
+    cwd: PathBuf,
+    results: Option<usize>,
+}
+
+impl From<UserBashText> for UserBashFacts {
+    fn from(text: UserBashText) -> Self {
+        Self {
+            cwd: text.cwd,
+            results: text.results,
         }
     }
 }

@@ -22,4 +22,4 @@ use napi_derive::napi;
 /// A loaded addon stays for the life of a process while TypeScript is read anew on each load, so new glue can meet an
 /// old addon (portal.md D4). Raise it with every change of a method, an argument or the meaning of a text.
 #[napi]
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;

@@ -1,7 +1,18 @@
 /** Facts that JSON cannot say, and patches made of differences (O11). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applied, encode, message, send, simplified } from "../facts.ts";
+import { applied, commandResults, encode, message, send, simplified } from "../facts.ts";
+
+test("results of the person's own commands are counted on all branches", () => {
+	const entries = [
+		{ type: "message", message: { role: "bashExecution" } },
+		{ type: "message", message: { role: "user" } },
+		{ type: "custom", data: { role: "bashExecution" } },
+		{ type: "message", message: { role: "bashExecution", excludeFromContext: true } },
+	];
+	const ctx = { sessionManager: { getEntries: () => entries } };
+	assert.equal(commandResults(ctx as never), 2);
+});
 
 test("what can be said is said as it is", () => {
 	const facts = { id: "c1", input: { path: "a", n: 1.5, none: null }, content: [{ type: "text" }] };

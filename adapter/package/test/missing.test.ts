@@ -22,7 +22,7 @@ function loading(files: Record<string, unknown>, platform = "linux") {
 }
 
 test("on Linux the file for the other C library is tried too", () => {
-	const addon = { ABI: 1 };
+	const addon = { ABI: 2 };
 	const gnu = loading({ "./gortex-pi.linux-x64-gnu.node": addon });
 	assert.deepEqual(gnu, { result: { addon }, asked: ["./gortex-pi.linux-x64-gnu.node"] });
 	const musl = loading({
@@ -33,7 +33,7 @@ test("on Linux the file for the other C library is tried too", () => {
 });
 
 test("the optional package of the platform is asked where no file lies beside the entry", () => {
-	const addon = { ABI: 1 };
+	const addon = { ABI: 2 };
 	const installed = loading({ "@gortex-pi/addon-linux-x64-gnu": addon });
 	assert.deepEqual(installed, {
 		result: { addon },
@@ -62,7 +62,7 @@ test("a file that does not load is named, rather than one that is not there", ()
 });
 
 test("an addon of another interface is not used", () => {
-	for (const addon of [{ ABI: 2 }, {}, null]) {
+	for (const addon of [{ ABI: 1 }, {}, null]) {
 		const { result } = loading({ "./gortex-pi.linux-x64-gnu.node": addon });
 		assert.ok("missing" in result && /interface/.test(result.missing.cause), JSON.stringify(result));
 	}

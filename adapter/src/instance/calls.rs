@@ -87,7 +87,7 @@ impl Instance {
 
     /// Changes what is known of the calls in flight, unless the instance has ended: shutdown may run on another thread
     /// than a preflight, and what came after it would never be forgotten (E6).
-    fn keep<T>(&self, change: impl FnOnce(&mut State) -> T) -> Option<T> {
+    pub(super) fn keep<T>(&self, change: impl FnOnce(&mut State) -> T) -> Option<T> {
         let mut state = self.state();
         if self.ended.is_cancelled() {
             // The change holds a claim, which must not end under our lock.
@@ -98,7 +98,7 @@ impl Instance {
     }
 
     /// A session's folder where links lead, looked up when the session began, since a preflight must not block.
-    fn folder(&self, cwd: &Path) -> PathBuf {
+    pub(super) fn folder(&self, cwd: &Path) -> PathBuf {
         match &self.state().session {
             Some(session) if session.cwd == cwd => session.folder.clone(),
             _ => cwd.to_path_buf(),

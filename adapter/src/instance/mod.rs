@@ -1,6 +1,7 @@
 //! One run of the extension's factory, and its handlers by the names of Pi's events.
 
 mod calls;
+mod commands;
 mod first_turn;
 mod session;
 
@@ -19,6 +20,7 @@ use crate::{
     Block, Caps, Environment, HiddenMessage, HookAsk, HookCommand, Level, Ports, ResultPatch,
     ToolCallFacts, ToolResultFacts, TurnFacts,
 };
+use commands::Commands;
 use session::Session;
 
 /// One instance of the extension. Every session gets its own, and several live in one process at once.
@@ -54,6 +56,8 @@ struct State {
     told: BTreeSet<String>,
     /// The calls in flight that write files, by call id.
     watches: BTreeMap<String, Watch>,
+    /// The person's own commands.
+    commands: Commands,
     /// Guidance for results to come, by the id of the call whose result the model reads (H6).
     guidance: BTreeMap<String, Vec<String>>,
 }
@@ -94,6 +98,7 @@ impl Instance {
     /// `before_agent_start`: holds the first turn until graph tools are listed and briefs it (R5-R9, B1-B4). A run begins
     /// here, so a hook child is made ready (H8).
     pub async fn before_agent_start(&self, turn: TurnFacts) -> Option<HiddenMessage> {
+        self.look_for_results(turn.results);
         let message = self
             .until_ended(turn.abort.as_ref(), self.brief(&turn))
             .await?;
@@ -129,6 +134,8 @@ impl Instance {
         self.ended.cancel();
         self.pool.close();
         self.forget_calls();
+        let commands = self.state().commands.forget();
+        drop(commands);
     }
 
     fn forget_calls(&self) {

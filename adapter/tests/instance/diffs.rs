@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adapter::{HookEnd, Instance, Work, texts};
+use adapter::{HookEnd, Instance, UserBashFacts, Work, texts};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
@@ -244,6 +244,70 @@ async fn e4_a_shell_command_alongside_leaves_a_note() {
             json!([{"path": "f", "note": texts::NOTE_ALONGSIDE}])
         );
     }
+}
+
+/// Plays one edit of `a` in a run of its own, which begins when the session holds so many results of commands.
+async fn run(world: &World, instance: &Instance, results: Option<usize>) -> Value {
+    let mut turn = world.turn();
+    turn.results = results;
+    instance.before_agent_start(turn).await;
+    let text = std::fs::read_to_string(world.cwd().join("a")).expect("a file");
+    begin(world, instance, "c1", EDIT, json!({"path": "a"})).await;
+    world.write("repo/a", &format!("{text}more\n"));
+    let details = details(instance, "c1", false).await.expect("details");
+    instance.turn_end();
+    instance.agent_settled();
+    details["diffs"][0].clone()
+}
+
+fn persons_command(world: &World, results: Option<usize>) -> UserBashFacts {
+    UserBashFacts {
+        cwd: world.cwd(),
+        results,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn e4_a_command_of_the_persons_own_leaves_a_note_until_its_result_is_there() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    world.write("repo/a", "one\n");
+    // While a call is in flight.
+    begin(&world, &instance, "c1", EDIT, json!({"path": "a"})).await;
+    instance.user_bash(&persons_command(&world, Some(7)));
+    world.write("repo/a", "two\n");
+    let note = json!({"path": "a", "note": texts::NOTE_ALONGSIDE});
+    let shown = details(&instance, "c1", false).await.expect("details");
+    assert_eq!(shown["diffs"], json!([note]));
+    instance.turn_end();
+    instance.agent_settled();
+    // It still runs in the next run, and beside it a second one begins, of which no result is there by the third.
+    assert_eq!(run(&world, &instance, Some(7)).await, note);
+    instance.user_bash(&persons_command(&world, Some(7)));
+    assert_eq!(run(&world, &instance, Some(8)).await, note);
+    assert_eq!(run(&world, &instance, None).await, note);
+    let shown = run(&world, &instance, Some(9)).await;
+    assert!(shown["diff"].is_string(), "{shown}");
+    // One that ended before a run began has no part in it.
+    instance.user_bash(&persons_command(&world, Some(9)));
+    let shown = run(&world, &instance, Some(10)).await;
+    assert!(shown["diff"].is_string(), "{shown}");
+    assert_eq!(world.writes.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e4_e6_a_command_whose_end_nobody_tells_of_ends_with_the_session() {
+    let mut world = World::new();
+    let instance = ready(&mut world);
+    world.write("repo/a", "one\n");
+    instance.user_bash(&persons_command(&world, None));
+    let note = json!({"path": "a", "note": texts::NOTE_ALONGSIDE});
+    assert_eq!(run(&world, &instance, Some(9)).await, note);
+    assert_eq!(world.writes.in_flight(), 1);
+    instance.session_shutdown();
+    assert_eq!(world.writes.in_flight(), 0);
+    instance.user_bash(&persons_command(&world, Some(0)));
+    assert_eq!(world.writes.in_flight(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -303,6 +303,7 @@ impl World {
         TurnFacts {
             session_id: "s-1".to_owned(),
             cwd: self.cwd(),
+            results: Some(0),
             abort: None,
         }
     }

@@ -181,6 +181,7 @@ impl Life {
         let turn = TurnFacts {
             session_id: self.session.clone(),
             cwd: self.cwd(),
+            results: Some(0),
             abort: None,
         };
         self.instance.before_agent_start(turn).await

@@ -42,8 +42,28 @@ impl Session {
             }
         }
         message["timestamp"] = self.host.clock.now_ms().into();
-        self.append("message", json!({"message": message}));
+        self.keep_bash(message);
         Ok(result)
+    }
+
+    /// Appends the message of a command that ended, once no run is under way: it must not come between a call and its
+    /// result.
+    fn keep_bash(&self, message: Value) {
+        let mut state = self.state();
+        if state.running {
+            state.pending_bash.push(message);
+        } else {
+            drop(state);
+            self.append("message", json!({"message": message}));
+        }
+    }
+
+    /// Appends the messages of the commands that ended during the run.
+    pub(super) fn flush_bash_messages(&self) {
+        let pending = std::mem::take(&mut self.state().pending_bash);
+        for message in pending {
+            self.append("message", json!({"message": message}));
+        }
     }
 
     async fn run_bash(&self, id: Option<&Value>, command: &str) -> Result<Value, String> {

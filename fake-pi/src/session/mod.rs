@@ -60,6 +60,8 @@ pub(crate) struct State {
     queue: Queue,
     /// Custom messages that wait for the end of the turn.
     pending_custom: Vec<Value>,
+    /// Messages of the person's own commands that wait for the end of the run.
+    pending_bash: Vec<Value>,
     /// Custom messages that wait for the next prompt.
     next_turn: Vec<Value>,
     turn_index: u64,

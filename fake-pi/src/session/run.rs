@@ -42,6 +42,7 @@ impl Session {
             self.begin_run();
         }
         let messages = self.prepare_run(&trigger).await;
+        self.flush_bash_messages();
         self.flush_custom_messages();
         started();
         if idle && !self.begin_run() {
@@ -64,6 +65,7 @@ impl Session {
             self.cancel_retry();
         }
         self.state().run_prompt = None;
+        self.flush_bash_messages();
         self.flush_custom_messages();
         self.settle().await;
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use futures::stream::{self, StreamExt as _};
+use scenarios::case::Step;
 use scenarios::hosts::pi::play;
 use scenarios::setup::RealPi;
 use scenarios::suite;
@@ -19,13 +20,14 @@ use crate::world::{block_on, edit, told};
 type Lacks = fn(&Trace) -> bool;
 
 /// Each entry of the addon, and what the session then lacks.
-const ENTRIES: [(&str, Lacks); 10] = [
+const ENTRIES: [(&str, Lacks); 11] = [
     ("new", without_tools),
     ("sessionStart", without_tools),
     ("beforeAgentStart", without_briefing),
     ("toolCall", without_diff),
     ("toolResult", without_diff),
     ("abortHandle", without_diff),
+    ("userBash", nothing),
     ("turnEnd", nothing),
     ("agentSettled", nothing),
     ("sessionShutdown", nothing),
@@ -229,6 +231,14 @@ fn f1_a_panic_at_any_entry_costs_a_capability_and_not_the_session() {
             let pi = &pi;
             async move {
                 let mut case = edit();
+                // Its result is there before the first prompt, so that it costs no diff.
+                case.person.insert(
+                    0,
+                    Step {
+                        bash: Some("true".into()),
+                        ..Step::default()
+                    },
+                );
                 case.config
                     .env
                     .insert("GORTEX_PI_PANIC".into(), entry.into());

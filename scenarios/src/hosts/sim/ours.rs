@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use adapter::{
     Caps, CommandFact, Environment, Host, Instance, Level, Log, Ports, SessionFacts, ToolCallFacts,
-    ToolFact, ToolResultFacts, TurnFacts, WriteTable,
+    ToolFact, ToolResultFacts, TurnFacts, UserBashFacts, WriteTable,
 };
 use fake_pi::{Ctx, Event, Extension, Handler, Pi, Thrown};
 use futures::future::BoxFuture;
@@ -87,6 +87,14 @@ fn listen(pi: &Pi, instance: &Arc<Instance>, host: &Arc<PiHost>) -> Result<(), T
         }
     })?;
     let ours = instance.clone();
+    on(pi, "user_bash", move |_, ctx| {
+        ours.user_bash(&UserBashFacts {
+            cwd: ctx.cwd()?,
+            results: Some(results(&ctx)?),
+        });
+        Ok(())
+    })?;
+    let ours = instance.clone();
     on(pi, "turn_end", move |_, _| {
         ours.turn_end();
         Ok(())
@@ -158,8 +166,16 @@ fn turn(ctx: &Ctx) -> Result<TurnFacts, Thrown> {
     Ok(TurnFacts {
         session_id: ctx.session_id()?,
         cwd: ctx.cwd()?,
+        results: Some(results(ctx)?),
         abort: ctx.signal()?,
     })
+}
+
+/// How many results of the person's own commands the session holds.
+fn results(ctx: &Ctx) -> Result<usize, Thrown> {
+    let entries = ctx.entries()?;
+    let result = |entry: &&Value| entry["message"]["role"] == "bashExecution";
+    Ok(entries.iter().filter(result).count())
 }
 
 fn call(event: &Event, ctx: &Ctx) -> Result<ToolCallFacts, Thrown> {
