@@ -81,13 +81,26 @@ impl Watch {
     ///
     /// The claim comes first: what another call writes between the two is then known to be shared.
     #[must_use]
-    pub fn begin<'a>(
+    pub fn begin(
+        table: &Arc<WriteTable>,
+        owner: Owner,
+        writes: &Writes,
+        cwd: &Path,
+        home: Option<&Path>,
+        budget: &Budget,
+    ) -> Option<Self> {
+        Self::begin_around(table, owner, writes, cwd, home, budget, || {})
+    }
+
+    /// Begins, and does something whenever a file was read.
+    fn begin_around<'a>(
         table: &Arc<WriteTable>,
         owner: Owner,
         writes: &'a Writes,
         cwd: &Path,
         home: Option<&Path>,
         budget: &Budget,
+        mut read: impl FnMut(),
     ) -> Option<Self> {
         let started = Instant::now();
         let named = match writes {
@@ -115,10 +128,12 @@ impl Watch {
         let identities: Vec<Identity> = wanted.iter().map(|file| file.identity.clone()).collect();
         let anywhere = named.more.then(|| resolve(cwd));
         let claim = table.claim(owner, wanted, anywhere);
-        let begin = |name: &String, found: Vec<(PathBuf, usize)>, order| {
+        let mut begin = |name: &String, found: Vec<(PathBuf, usize)>, order| {
             let places = found.into_iter().map(|(path, index)| {
                 let identity = identities[index].clone();
-                Place::begin(path, index, identity, order, budget)
+                let place = Place::begin(path, index, identity, order, budget);
+                read();
+                place
             });
             Named {
                 name: name.clone(),
@@ -160,7 +175,18 @@ impl Watch {
     /// used up, of which reading took its part already. `failed` says that the call reported an error. Diagnostics go
     /// to `log`, a line each.
     #[must_use]
-    pub fn finish(&self, failed: bool, mut budget: Budget, log: &mut Vec<String>) -> Vec<Entry> {
+    pub fn finish(&self, failed: bool, budget: Budget, log: &mut Vec<String>) -> Vec<Entry> {
+        self.finish_around(failed, budget, log, |_| {})
+    }
+
+    /// Finishes, and does something at each moment that matters.
+    fn finish_around(
+        &self,
+        failed: bool,
+        mut budget: Budget,
+        log: &mut Vec<String>,
+        mut at: impl FnMut(Moment),
+    ) -> Vec<Entry> {
         budget.less(self.spent);
         let mut entries = Vec::new();
         let mut told: Vec<&Place> = Vec::new();
@@ -168,7 +194,9 @@ impl Watch {
             if budget.stopped() {
                 break;
             }
-            let Some((place, found)) = self.change(file, failed, &budget, log) else {
+            let change = self.change(file, failed, &budget, log);
+            at(Moment::Read);
+            let Some((place, found)) = change else {
                 continue;
             };
             if told.iter().any(|other| other.is_one_with(place)) {
@@ -185,6 +213,7 @@ impl Watch {
                     Entry::compare(&file.name, &change, &mut budget)
                 }
             };
+            at(Moment::Compared);
             // Another call may have claimed the file while it was compared.
             if self.claim.verdict(index) != Verdict::Shared {
                 entries.push(entry);
@@ -260,6 +289,15 @@ fn wanted(names: &[(&String, Places)]) -> (Vec<Wanted>, Vec<Vec<(PathBuf, usize)
         }
     }
     (wanted, found)
+}
+
+/// How far a file is when a call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// It was read at one place.
+    Read,
+    /// What is shown of it is known.
+    Compared,
 }
 
 /// What became of a file.
@@ -462,6 +500,58 @@ mod tests {
             (name.as_str(), note)
         });
         assert_eq!(told, first.into_iter().chain(rest).collect::<Vec<_>>());
+    }
+
+    /// Another call, from before it writes until it has ended.
+    fn another(table: &Arc<WriteTable>, file: &Path, named: bool) {
+        let claim = if named {
+            table.claim(table.owner(), vec![Identity::of(file).into()], None)
+        } else {
+            let folder = resolve(file.parent().expect("a folder"));
+            table.claim(table.owner(), Vec::new(), Some(folder))
+        };
+        std::fs::write(file, "another's\n").expect("file");
+        drop(claim);
+    }
+
+    #[test]
+    fn e3_e4_a_call_that_comes_and_goes_at_any_moment_is_known() {
+        let folder = tempfile::tempdir().expect("folder");
+        let file = folder.path().join("f");
+        let note = vec![Entry::note("f", texts::NOTE_ALONGSIDE)];
+        // When it comes: as the file was read before the call, as it was read after it, as it was compared.
+        for (moment, named, shown) in [
+            (None, true, vec![]),
+            (None, false, note.clone()),
+            (Some(Moment::Read), true, vec![]),
+            (Some(Moment::Read), false, note),
+            (Some(Moment::Compared), true, vec![]),
+        ] {
+            std::fs::write(&file, "1\n").expect("file");
+            let table = Arc::new(WriteTable::default());
+            let writes = Writes::Files(NamedFiles {
+                paths: vec!["f".to_owned()],
+                cuts: Vec::new(),
+                more: false,
+                diffs: true,
+            });
+            let comes = |now| {
+                if now == moment {
+                    another(&table, &file, named);
+                }
+            };
+            let owner = table.owner();
+            let cwd = folder.path();
+            let watch =
+                Watch::begin_around(&table, owner, &writes, cwd, None, &budget(HOUR), || {
+                    comes(None);
+                })
+                .expect("a watch");
+            std::fs::write(&file, "22\n").expect("file");
+            let entries =
+                watch.finish_around(false, budget(HOUR), &mut Vec::new(), |now| comes(Some(now)));
+            assert_eq!(entries, shown, "{moment:?}, named: {named}");
+        }
     }
 
     #[test]

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::world::{World, result};
 
 /// The kernel's own record of what is opened in some folders, or of some files.
-struct Opened(OwnedFd);
+pub struct Opened(OwnedFd);
 
 impl Opened {
-    fn watch(paths: &[&Path]) -> Self {
+    pub fn watch(paths: &[&Path]) -> Self {
         let flags = CreateFlags::NONBLOCK | CreateFlags::CLOEXEC;
         let opened = Self(inotify::init(flags).expect("inotify"));
         for path in paths {
@@ -24,7 +24,7 @@ impl Opened {
     }
 
     /// The names of what was opened; the watched file itself has none.
-    fn names(&self) -> BTreeSet<String> {
+    pub fn names(&self) -> BTreeSet<String> {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(&self.0, &mut buffer);
         let mut names = BTreeSet::new();
