@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn e4_a_bounded_search_finds_the_same_or_nothing((old, new) in pair(), steps in 0..400_u64) {
+    fn e4_a_bounded_search_finds_the_same_or_nothing((old, new) in pair(), steps in 0..1500_u64) {
         let full = Script::between(&old, &new, &Effort::UNBOUNDED).expect("unbounded");
         let effort = Effort { steps, expired: &|| false };
         if let Some(script) = Script::between(&old, &new, &effort) {

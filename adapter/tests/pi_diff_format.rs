@@ -104,6 +104,17 @@ fn e4_a_search_ends_at_its_steps() {
 }
 
 #[test]
+fn e4_a_search_that_cannot_end_within_its_steps_does_not_begin() {
+    let text = "x\n".repeat(10_000);
+    let effort = |steps| Effort {
+        steps,
+        expired: &|| panic!("a look at the clock"),
+    };
+    assert!(Script::between(&text, "", &effort(100_000)).is_none());
+    assert!(Script::between(&text, &text, &effort(30_000)).is_none());
+}
+
+#[test]
 fn e4_a_long_deletion_is_cheap() {
     let lines: Vec<String> = (0..10_020).map(|line| format!("line {line}\n")).collect();
     let (old, new) = (

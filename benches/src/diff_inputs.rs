@@ -1,31 +1,60 @@
-//! The four pairs of texts by which the speed of diffs is told, the same on each run.
+//! The pairs of texts by which the speed of diffs is told, the same on each run.
+
+/// What the diff work on a pair has to come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// A diff, much sooner than by Pi's own functions.
+    Faster,
+    /// A diff within the time of a call.
+    Shown,
+    /// A note within the time of a call.
+    Note,
+}
 
 /// A pair of texts.
 #[derive(Clone, Debug)]
 pub struct Input {
     /// What it is, as Criterion names it.
     pub name: &'static str,
+    /// What it has to come to.
+    pub aim: Aim,
     /// The text before.
     pub before: String,
     /// The text after.
     pub after: String,
 }
 
-/// A small edit of a small and of a large file, many edits of a large one, and one with nothing left as it was.
+/// A small edit of a small and of a large file, many edits of a large one; then what takes longest: nothing left as it
+/// was, about as many lines deleted as are still shown, and more of them, which are not.
 #[must_use]
-pub fn inputs() -> [Input; 4] {
-    let input = |name, before: &[String], after: Vec<String>| Input {
+pub fn inputs() -> [Input; 6] {
+    let input = |name, aim, before: &[String], after: Vec<String>| Input {
         name,
+        aim,
         before: before.concat(),
         after: after.concat(),
     };
     let (small, large, other) = (source(63_000), source(650_000), source(160_000));
     let all = other.iter().map(|line| format!("// {line}")).collect();
+    let short: Vec<String> = (0..140_000).map(|number| format!("{number}\n")).collect();
+    let shorter = vec!["x\n".to_owned(); 500_000];
     [
-        input("63 KB with 3 edits", &small, edited(&small, 3)),
-        input("650 KB with 20 edits", &large, edited(&large, 20)),
-        input("650 KB with 1000 edits", &large, edited(&large, 1_000)),
-        input("160 KB with every line changed", &other, all),
+        input("63 KB with 3 edits", Aim::Faster, &small, edited(&small, 3)),
+        input(
+            "650 KB with 20 edits",
+            Aim::Faster,
+            &large,
+            edited(&large, 20),
+        ),
+        input(
+            "650 KB with 1000 edits",
+            Aim::Faster,
+            &large,
+            edited(&large, 1_000),
+        ),
+        input("160 KB with every line changed", Aim::Note, &other, all),
+        input("140000 lines deleted", Aim::Shown, &short, Vec::new()),
+        input("500000 lines deleted", Aim::Note, &shorter, Vec::new()),
     ]
 }
 
@@ -80,7 +109,7 @@ mod tests {
     #[test]
     fn the_inputs_are_what_they_are_called() {
         let sizes = inputs().map(|input| input.before.len() / 1_000);
-        assert_eq!(sizes, [63, 650, 650, 160]);
+        assert_eq!(sizes, [63, 650, 650, 160, 868, 1_000]);
         let edits = |input: &Input| {
             let changed = |part: &&&str| part.contains("// edit");
             input
@@ -91,7 +120,7 @@ mod tests {
                 .filter(changed)
                 .count()
         };
-        let [few, some, many, all] = inputs();
+        let [few, some, many, all, ..] = inputs();
         // A third of the edits removes a line and leaves no mark.
         assert_eq!((edits(&few), edits(&some), edits(&many)), (2, 14, 667));
         let changed = all.before.lines().zip(all.after.lines());

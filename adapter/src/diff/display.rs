@@ -1,8 +1,9 @@
 //! The numbered diff that Pi stores as `details.diff` and its terminal draws.
 
+use std::fmt::Write;
 use std::ops::Range;
 
-use super::script::{PartKind, Script};
+use super::script::{Part, PartKind, Script};
 
 /// A numbered diff.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,13 +15,23 @@ pub struct DiffString {
 }
 
 impl Script<'_> {
+    /// How many lines [`Script::display`] writes at most, and [`Script::patch`] too but for the heads of its hunks.
+    #[must_use]
+    pub fn shown(&self, context: usize) -> usize {
+        let lines = |part: &Part| match part.kind {
+            PartKind::Equal => part.len.min(2 * context + 1),
+            PartKind::Removed | PartKind::Added => part.len,
+        };
+        self.parts().iter().map(lines).sum()
+    }
+
     /// Writes the numbered diff with so many unchanged lines around each change.
     ///
     /// Removed and unchanged lines carry the old text's numbers, added ones the new text's.
     #[must_use]
     pub fn display(&self, context: usize) -> DiffString {
         let width = self.longest().to_string().len();
-        let mut lines: Vec<String> = Vec::new();
+        let mut diff = String::new();
         let mut first_changed_line = None;
         let (mut old_number, mut new_number) = (1, 1);
         for (index, part) in self.parts().iter().enumerate() {
@@ -30,12 +41,13 @@ impl Script<'_> {
             } else {
                 old_number
             };
-            let numbered = |range: Range<usize>| {
+            let numbered = |diff: &mut String, range: Range<usize>| {
                 let numbers = from + range.start..;
-                texts[range].iter().zip(numbers).map(|(text, number)| {
+                for (text, number) in texts[range].iter().zip(numbers) {
                     let text = text.strip_suffix('\n').unwrap_or(text);
-                    format!("{}{number:>width$} {text}", part.kind.sign())
-                })
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(diff, "{}{number:>width$} {text}", part.kind.sign());
+                }
             };
             // Unchanged lines are shown where a change stands beside them; a text without one shows nothing.
             let head = if index > 0 { context } else { 0 };
@@ -46,13 +58,13 @@ impl Script<'_> {
             };
             if part.kind != PartKind::Equal {
                 first_changed_line.get_or_insert(new_number);
-                lines.extend(numbered(0..part.len));
+                numbered(&mut diff, 0..part.len);
             } else if head + tail >= part.len {
-                lines.extend(numbered(0..part.len));
+                numbered(&mut diff, 0..part.len);
             } else if self.parts().len() > 1 {
-                lines.extend(numbered(0..head));
-                lines.push(format!(" {:width$} ...", ""));
-                lines.extend(numbered(part.len - tail..part.len));
+                numbered(&mut diff, 0..head);
+                let _ = writeln!(diff, " {:width$} ...", "");
+                numbered(&mut diff, part.len - tail..part.len);
             }
             if part.kind != PartKind::Added {
                 old_number += part.len;
@@ -61,8 +73,10 @@ impl Script<'_> {
                 new_number += part.len;
             }
         }
+        // Lines are joined by LF, and each was written with one.
+        diff.pop();
         DiffString {
-            diff: lines.join("\n"),
+            diff,
             first_changed_line,
         }
     }

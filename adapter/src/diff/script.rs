@@ -9,10 +9,12 @@ use super::search::{Marked, Search};
 
 /// How much work a search may do.
 pub struct Effort<'a> {
-    /// Steps of the search: a diagonal visited, or a pair of equal lines walked over. Counting them bounds the work
-    /// where the clock stands still (virtual time) and the memory everywhere: each diagonal keeps four bytes.
+    /// Steps: a diagonal visited or a pair of equal lines walked over is one, a line that is split off is
+    /// [`Effort::LINE`] and an edit more that the search tries is [`Effort::ROW`], by what they take beside the first two.
+    /// Counting them bounds the work where the clock stands still (virtual time), ends it on each machine at the same
+    /// place, and bounds the memory everywhere: each diagonal keeps four bytes.
     pub steps: u64,
-    /// Asked now and then; true ends the search.
+    /// Asked before the search and now and then in it; true ends it.
     pub expired: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -23,6 +25,10 @@ impl Effort<'_> {
         expired: &|| false,
     };
 
+    /// Steps of splitting off one line and marking it.
+    pub(super) const LINE: u64 = 2;
+    /// Steps of one more row of the search, whatever it holds.
+    pub(super) const ROW: u64 = 10;
     /// Steps between two looks at `expired`.
     pub(super) const LOOK_EVERY: u64 = 4096;
 }
@@ -73,11 +79,18 @@ impl<'a> Script<'a> {
     /// Finds the edits, or `None` when they cost more than `effort` allows.
     #[must_use]
     pub fn between(old: &'a str, new: &'a str, effort: &Effort<'_>) -> Option<Self> {
+        let (old_count, new_count) = (count(old), count(new));
+        let splitting = Effort::LINE * (old_count + new_count);
+        // Each line that one text has more is an edit.
+        let least = splitting + Effort::ROW * old_count.abs_diff(new_count);
+        if least > effort.steps || (effort.expired)() {
+            return None;
+        }
         let old = lines(old);
         let new = lines(new);
         let (old_marks, new_marks) = (marks(&old), marks(&new));
         let texts = [Marked::of(&old, &old_marks), Marked::of(&new, &new_marks)];
-        let (parts, steps) = Search::run(texts, effort)?;
+        let (parts, steps) = Search::run(texts, splitting, effort)?;
         Some(Self {
             old,
             new,
@@ -119,6 +132,11 @@ impl<'a> Script<'a> {
         };
         count(&self.old).max(count(&self.new))
     }
+}
+
+/// How many lines a text has, or one less where the last one has no LF.
+fn count(text: &str) -> u64 {
+    memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
 
 /// A text's lines, each with its LF where it has one.

@@ -71,8 +71,13 @@ fn adds(removal: i32, addition: i32) -> bool {
 }
 
 impl<'a> Search<'a> {
-    /// The parts of the script and the steps that it took, or `None` where they are more than `effort` allows.
-    pub(super) fn run(texts: [Marked<'a>; 2], effort: &Effort<'_>) -> Option<(Vec<Part>, u64)> {
+    /// The parts of the script and the steps taken by now, of which so many were `spent` before, or `None` where they are
+    /// more than `effort` allows.
+    pub(super) fn run(
+        texts: [Marked<'a>; 2],
+        spent: u64,
+        effort: &Effort<'_>,
+    ) -> Option<(Vec<Part>, u64)> {
         let [old, new] = texts;
         let mut search = Search {
             old,
@@ -82,7 +87,7 @@ impl<'a> Search<'a> {
         // Cells hold numbers of lines.
         i32::try_from(old.len()).ok()?;
         let prefix = search.slide(0, 0).0;
-        let mut steps = prefix as u64;
+        let mut steps = spent + prefix as u64;
         let mut next_look = 0_u64;
         if prefix == old.len() && prefix == new.len() {
             return Some((search.read_back(0, 0, prefix), steps));
@@ -94,6 +99,7 @@ impl<'a> Search<'a> {
         for edits in 1..=(old.len() + new.len()) as i64 {
             let mut row = Row::begin(lowest.max(-edits), last.cells.len());
             let mut diagonal = row.lowest;
+            steps += Effort::ROW;
             let pairs = last.cells.get(last.pair(diagonal)..).unwrap_or_default();
             for pair in pairs.windows(2) {
                 if diagonal > highest {

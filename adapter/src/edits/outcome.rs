@@ -9,9 +9,12 @@ use tokio_util::sync::CancellationToken;
 use crate::diff::{CONTEXT_LINES, Effort, Script};
 use crate::texts;
 
-/// Steps of the line search that one call may take. The clock bounds them too, except where it stands still; then
-/// these do, so that a case ends the same way each time. About 20 ms of an optimised build.
-const MAX_STEPS: u64 = 3_000_000;
+/// Steps that one call may take, as [`Effort`] counts them. The clock bounds the work too; but what is decided by steps is
+/// decided the same way each time. About 27 ms of an optimised build.
+const MAX_STEPS: u64 = 4_000_000;
+
+/// Steps of writing one line into both forms of a diff.
+const SHOWN_STEPS: u64 = 12;
 
 /// What is left of a call's diff work.
 pub struct Budget {
@@ -72,10 +75,28 @@ fn content(text: Cow<'_, str>) -> Cow<'_, str> {
         text @ Cow::Owned(_) => text,
     };
     if memchr::memchr(b'\r', text.as_bytes()).is_some() {
-        text.replace("\r\n", "\n").replace('\r', "\n").into()
+        with_lf(&text).into()
     } else {
         text
     }
+}
+
+/// A text whose CRLF and lone CR are LF.
+fn with_lf(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    let mut start = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == b'\r' {
+            lines.extend(text.get(start..at));
+            // Of CRLF the LF stays.
+            start = at + 1;
+            if text.as_bytes().get(start) != Some(&b'\n') {
+                lines.push('\n');
+            }
+        }
+    }
+    lines.extend(text.get(start..));
+    lines
 }
 
 /// What `details` tells about one file.
@@ -127,10 +148,15 @@ impl Entry {
             budget.steps = 0;
             return Self::note(path, texts::NOTE_COSTLY);
         };
-        let spent = script.steps();
+        budget.steps = budget.steps.saturating_sub(script.steps());
+        // What is shown costs as what is searched does: a file that vanishes is found at once and long to write.
+        let writing = SHOWN_STEPS * script.shown(CONTEXT_LINES) as u64;
+        if writing > budget.steps || budget.expired() {
+            return Self::note(path, texts::NOTE_COSTLY);
+        }
+        budget.steps -= writing;
         let shown = script.display(CONTEXT_LINES);
         let patch = script.patch(path, CONTEXT_LINES);
-        budget.steps = budget.steps.saturating_sub(spent);
         if budget.expired() {
             return Self::note(path, texts::NOTE_COSTLY);
         }
@@ -274,6 +300,53 @@ mod tests {
         // The text after a call is owned, that before it borrowed.
         let owned = Change::between("x".into(), Cow::Owned("\u{feff}x\r".to_owned()));
         assert_eq!(owned.map(|change| change.after), Some("x\n".into()));
+    }
+
+    #[test]
+    fn e5_each_line_ending_counts_once() {
+        let texts = [
+            "",
+            "\r",
+            "\r\r\n\n\r",
+            "a\r\nb\rc\n",
+            "\r\na\r",
+            "日\r\r本\r\n",
+            "a",
+        ];
+        for text in texts {
+            let plain = text.replace("\r\n", "\n").replace('\r', "\n");
+            assert_eq!(content(text.into()), plain, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn e4_o09_many_lines_become_notes_before_they_are_split_or_written() {
+        let note = Some(Entry::note("a", texts::NOTE_COSTLY));
+        let (lines, line) = ("x\n".repeat(500_000), "\n".repeat(1024 * 1024));
+        let found_at_once = &lines[..400_000];
+        for (before, after) in [
+            (&*lines, ""),
+            ("", &*lines),
+            (&line, &line[1..]),
+            (found_at_once, ""),
+        ] {
+            assert_eq!(entry("a", before, after), note);
+        }
+        // Those of common calls are far from that, in a batch too: the budget is one.
+        let mut budget = Budget::new(Duration::from_secs(3600), CancellationToken::new());
+        let (old, new) = (
+            "x\n".repeat(10_000),
+            "y\n".to_owned() + &"x\n".repeat(9_999),
+        );
+        for _ in 0..64 {
+            let entry = Entry::of_texts("a", &old, &new, &mut budget);
+            assert!(matches!(entry, Some(Entry::Diff { .. })), "{entry:?}");
+        }
+        // What was not written was not spent.
+        let mut budget = Budget::new(Duration::from_secs(3600), CancellationToken::new());
+        assert_eq!(Entry::of_texts("a", found_at_once, "", &mut budget), note);
+        let small = Entry::of_texts("a", &lines[..2_000], "", &mut budget);
+        assert!(matches!(small, Some(Entry::Diff { .. })), "{small:?}");
     }
 
     #[test]
