@@ -56,6 +56,19 @@ fn two_runs_write_the_same_bytes() {
 }
 
 #[test]
+fn a_folder_without_a_history_is_a_wrong_call_where_one_was_asked_for() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().to_str().expect("path");
+    let output = bench(&["diffs", "--pairs", "0", "--history", path]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("no git history"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_filter_without_a_case_is_a_wrong_call() {
     for args in [
         &["run", "no-such-case"][..],

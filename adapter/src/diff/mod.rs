@@ -4,11 +4,13 @@
 //! [`Script::patch`] the unified one.
 //!
 //! The search is our own because its tie-breaks are part of the format: where lines repeat, several shortest scripts
-//! exist, and only the one that npm's `diff` 8 picks equals what Pi shows. The crate `similar` searches from both ends
-//! and picks others, in about half of random pairs. It cannot serve the common case either: whether a pair has one
-//! shortest script or several is known only once all of them were looked for, and a line that moves by its own length
-//! is enough for a second one. Cutting off what both texts end in is no short cut for the same reason: it can take away
-//! the line that Pi keeps. `pi-bench diffs` compares with Pi's own functions, pair by pair.
+//! exist, and only the one that npm's `diff` 8 picks equals what Pi shows. Of `a`, `b` made into `b`, `a`, Pi keeps `b`
+//! (remove `a`, keep `b`, add `a`); the crate `similar`, which searches from both ends, keeps `a` (add `b`, keep `a`,
+//! remove `b`). Of the first 1000 pairs that `pi-bench diffs` makes from seed 1, it keeps other lines in 338: a test
+//! beside their generator counts them. It cannot serve the rest either: whether a pair has one shortest script or several
+//! is known only once all of them were looked for, and one line that is doubled (`x` made into `x`, `x`) has two.
+//! Cutting off what both texts end in is no short cut for the same reason: it can take away the line that Pi keeps.
+//! `pi-bench diffs` compares with Pi's own functions, pair by pair.
 
 mod display;
 mod patch;

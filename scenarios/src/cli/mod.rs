@@ -209,9 +209,10 @@ struct Diffs {
     /// The seed that they are made from.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// The checkout whose git history is compared too: each file of each commit with its parent.
-    #[arg(long, value_name = "DIR", default_value_os_t = suite::workspace(), hide_default_value = true)]
-    history: PathBuf,
+    /// The checkout whose git history is compared too, if it has one: each file of each commit with its parent. Without
+    /// it, that of the bench.
+    #[arg(long, value_name = "DIR")]
+    history: Option<PathBuf>,
     /// Which version of the real Pi.
     #[arg(long, value_name = "V", default_value = setup::PINNED)]
     pi_version: String,

@@ -13,24 +13,37 @@ pub struct History {
     pub pairs: Vec<Pair>,
     /// Edits of files that are no text, or too large for the adapter to compare.
     pub left_out: usize,
+    /// Whether the checkout holds the newest commits only.
+    pub shallow: bool,
 }
 
 /// The adapter compares no larger file (E4).
 const LARGEST: usize = 1024 * 1024;
 
 impl History {
-    /// Reads all commits that the current one leads back to. Runs `git`; a folder without a history has no edits.
+    /// Reads all commits that the current one leads back to. Runs `git`.
     ///
     /// # Errors
-    /// When git does not start or its answer ends early.
+    /// Of the kind `NotFound` where there is no history: no repository, no commit in it, or no git. Of another where git's
+    /// answer ends early.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let log = git(folder)
             .args(["log", "--format=", "--raw", "--no-abbrev", "--no-renames"])
             .args(["-z", "--diff-merges=first-parent", "--root"])
-            .stderr(Stdio::null())
+            .output()?;
+        if !log.status.success() {
+            let said = String::from_utf8_lossy(&log.stderr);
+            let said = said.lines().next().unwrap_or_default().to_owned();
+            return Err(io::Error::new(io::ErrorKind::NotFound, said));
+        }
+        let shallow = git(folder)
+            .args(["rev-parse", "--is-shallow-repository"])
             .output()?;
         let mut objects = Objects::open(folder)?;
-        let mut found = Self::default();
+        let mut found = Self {
+            shallow: shallow.stdout.starts_with(b"true"),
+            ..Self::default()
+        };
         // `:<mode> <mode> <object> <object> <letter>`, then the path, each ended by NUL.
         let mut fields = log.stdout.split(|byte| *byte == 0);
         while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
@@ -172,6 +185,24 @@ mod tests {
                 pair("gone", "", "x"),
             ]
         );
-        assert_eq!(history.left_out, 1);
+        assert_eq!((history.left_out, history.shallow), (1, false));
+        let clone = tempfile::tempdir().expect("a folder");
+        let from = format!("file://{}", folder.path().display());
+        run(clone.path(), &["clone", "-q", "--depth=1", &from, "."]);
+        let history = History::read(clone.path()).expect("read");
+        assert_eq!(history.pairs, [pair("a b", "", "2\r\n")]);
+        assert!(history.shallow);
+    }
+
+    #[test]
+    fn e2_a_folder_without_a_history_is_told_from_an_empty_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = |folder: &Path| History::read(folder).expect_err("no history").kind();
+        assert_eq!(
+            missing(&folder.path().join("none")),
+            io::ErrorKind::NotFound
+        );
+        run(folder.path(), &["init", "-q"]);
+        assert_eq!(missing(folder.path()), io::ErrorKind::NotFound);
     }
 }
