@@ -253,7 +253,7 @@ async fn run(world: &World, instance: &Instance, results: Option<usize>) -> Valu
     instance.before_agent_start(turn).await;
     let text = std::fs::read_to_string(world.cwd().join("a")).expect("a file");
     begin(world, instance, "c1", EDIT, json!({"path": "a"})).await;
-    world.write("repo/a", &format!("{text}more\n"));
+    world.write("repo/a", format!("{text}more\n"));
     let details = details(instance, "c1", false).await.expect("details");
     instance.turn_end();
     instance.agent_settled();

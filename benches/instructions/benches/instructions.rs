@@ -25,7 +25,7 @@ fn limit(counted: u64) -> LibraryBenchmarkConfig {
 }
 
 fn of_input(which: usize) -> Work {
-    let Input { before, after, .. } = inputs().into_iter().nth(which).expect("one of four");
+    let Input { before, after, .. } = inputs().into_iter().nth(which).expect("one of them");
     instructions::diff(before, after)
 }
 
