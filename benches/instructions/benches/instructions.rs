@@ -39,10 +39,10 @@ fn part(work: Work) {
 }
 
 #[library_benchmark(setup = of_input)]
-#[bench::of_63_kb_with_3_edits(args = (0), config = limit(738_117))]
-#[bench::of_650_kb_with_20_edits(args = (1), config = limit(7_248_912))]
-#[bench::of_650_kb_with_1000_edits(args = (2), config = limit(103_366_765))]
-#[bench::of_160_kb_with_every_line_changed(args = (3), config = limit(252_392_710))]
+#[bench::of_63_kb_with_3_edits(args = (0), config = limit(762_872))]
+#[bench::of_650_kb_with_20_edits(args = (1), config = limit(7_491_645))]
+#[bench::of_650_kb_with_1000_edits(args = (2), config = limit(92_529_069))]
+#[bench::of_160_kb_with_every_line_changed(args = (3), config = limit(328_093_412))]
 fn diff(work: Work) {
     work();
 }
