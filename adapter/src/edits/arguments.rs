@@ -12,8 +12,10 @@ pub enum Writes {
     Nothing,
     /// The files that it names.
     Files(NamedFiles),
-    /// Files that it does not name: a shell command, a refactoring, whatever a tool does that is not known.
+    /// Files that it does not name: a shell command, a refactoring.
     Unnamed,
+    /// What a tool does that is not known: most write nothing, some any file.
+    Unknown,
 }
 
 /// The files that a call names.
@@ -75,7 +77,8 @@ pub fn named_writes(tool: &str, input: &Value) -> Writes {
     let Some(bare) = graph_tool(tool) else {
         return match tool {
             "edit" | "write" => pis_own(input),
-            _ => Writes::Unnamed,
+            "bash" | "powershell" => Writes::Unnamed,
+            _ => Writes::Unknown,
         };
     };
     let Some(top) = input.as_object().map(Scope::of) else {
@@ -292,12 +295,10 @@ mod tests {
             "mcp__gortex__refactor",
             "mcp__gortex__change",
         ];
-        for tool in commands.into_iter().chain(others) {
-            assert_eq!(
-                named_writes(tool, &json!({"path": "a"})),
-                Writes::Unnamed,
-                "{tool}"
-            );
+        let commands = commands.map(|tool| (tool, Writes::Unnamed));
+        let others = others.map(|tool| (tool, Writes::Unknown));
+        for (tool, writes) in commands.into_iter().chain(others) {
+            assert_eq!(named_writes(tool, &json!({"path": "a"})), writes, "{tool}");
         }
     }
 

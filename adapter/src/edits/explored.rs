@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::identity::Identity;
-use super::writes::{Owner, Table, Verdict};
+use super::writes::{Owner, Reach, Table, Verdict};
 
 /// What a call writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,9 @@ fn claimed(state: &State, calls: &[Call], owners: &[Owner], call: usize) -> Stat
     let claim = match calls[call] {
         Call::Shell => {
             let folder = Some(PathBuf::from("/w"));
-            state.table.claim(owners[call], Vec::new(), folder)
+            state
+                .table
+                .claim(owners[call], Vec::new(), folder.map(Reach::Below))
         }
         Call::Files(files) => {
             let identity = |file: &usize| Identity::named(["/w/f", "/w/g"][*file]).into();

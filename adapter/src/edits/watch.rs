@@ -11,7 +11,7 @@ use super::file::{FileText, LeftOut, Look, looked, read_settled};
 use super::identity::{Identity, resolve};
 use super::outcome::{Budget, Change, Entry};
 use super::paths::{self, Places, Repository};
-use super::writes::{Claim, Owner, Said, Verdict, Wanted, WriteTable};
+use super::writes::{Claim, Owner, Reach, Said, Verdict, Wanted, WriteTable};
 use crate::line::one_line;
 use crate::texts;
 
@@ -106,6 +106,7 @@ impl Watch {
         let named = match writes {
             Writes::Nothing => return None,
             Writes::Unnamed => return Some(Self::unnamed(table, owner, resolve(cwd))),
+            Writes::Unknown => return Some(Self::anywhere(table, owner, Reach::Own)),
             Writes::Files(named) => named,
         };
         let repository = Repository::of(cwd);
@@ -126,7 +127,7 @@ impl Watch {
             return None;
         }
         let identities: Vec<Identity> = wanted.iter().map(|file| file.identity.clone()).collect();
-        let anywhere = named.more.then(|| resolve(cwd));
+        let anywhere = named.more.then(|| Reach::Below(resolve(cwd)));
         let claim = table.claim(owner, wanted, anywhere);
         let mut begin = |name: &String, found: Vec<(PathBuf, usize)>, order| {
             let places = found.into_iter().map(|(path, index)| {
@@ -158,8 +159,12 @@ impl Watch {
     /// Claims all that a call in `folder` may write, where links lead. Does not block.
     #[must_use]
     pub fn unnamed(table: &Arc<WriteTable>, owner: Owner, folder: PathBuf) -> Self {
+        Self::anywhere(table, owner, Reach::Below(folder))
+    }
+
+    fn anywhere(table: &Arc<WriteTable>, owner: Owner, reach: Reach) -> Self {
         Self {
-            claim: table.claim(owner, Vec::new(), Some(folder)),
+            claim: table.claim(owner, Vec::new(), Some(reach)),
             files: Vec::new(),
             spent: Duration::ZERO,
         }
@@ -508,7 +513,7 @@ mod tests {
             table.claim(table.owner(), vec![Identity::of(file).into()], None)
         } else {
             let folder = resolve(file.parent().expect("a folder"));
-            table.claim(table.owner(), Vec::new(), Some(folder))
+            table.claim(table.owner(), Vec::new(), Some(Reach::Below(folder)))
         };
         std::fs::write(file, "another's\n").expect("file");
         drop(claim);

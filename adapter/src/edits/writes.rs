@@ -26,8 +26,17 @@ pub(super) struct Table {
 struct Entry {
     owner: Owner,
     files: Vec<Claimed>,
-    /// Where it may write besides: below this folder, and whatever its owner writes.
-    anywhere: Option<PathBuf>,
+    anywhere: Option<Reach>,
+}
+
+/// Which files a call may write besides those that it names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reach {
+    /// Those that calls of its own instance write. A host may hold many sessions, and what an unknown tool of one does
+    /// must not cost the others their diffs: a subagent's, whose session that tool may even hold, are its own.
+    Own,
+    /// Those too that lie below this folder, which is where links lead.
+    Below(PathBuf),
 }
 
 /// A file of a claim, and what happened to it while the claim stood.
@@ -86,13 +95,13 @@ impl Table {
         Owner(self.next)
     }
 
-    /// Claims files for a call, and whatever else it may write where there is a folder to `anywhere`. A file that another
-    /// claim holds is lost to both from now on, even if one ends first.
+    /// Claims files for a call, and what else it may write. A file that another claim holds is lost to both from now on,
+    /// even if one ends first.
     pub(super) fn claim(
         &mut self,
         owner: Owner,
         wanted: Vec<Wanted>,
-        anywhere: Option<PathBuf>,
+        anywhere: Option<Reach>,
     ) -> u64 {
         let claimed = |wanted| Claimed {
             wanted,
@@ -146,9 +155,11 @@ impl Entry {
                     _ => file.shared = true,
                 }
             }
-            file.alongside |= other.anywhere.as_ref().is_some_and(|folder| {
-                other.owner == self.owner || file.wanted.identity.place.starts_with(folder)
-            });
+            file.alongside |= match &other.anywhere {
+                Some(_) if other.owner == self.owner => true,
+                Some(Reach::Below(folder)) => file.wanted.identity.place.starts_with(folder),
+                Some(Reach::Own) | None => false,
+            };
         }
     }
 }
@@ -159,13 +170,12 @@ impl WriteTable {
         self.lock().owner()
     }
 
-    /// Claims files for a call and, where there is a folder to `anywhere`, all files of its own instance, and those of
-    /// others that lie below that folder. The folder is where links lead; nothing here looks at the file system.
+    /// Claims files for a call, and what else it may write. Nothing here looks at the file system.
     pub(super) fn claim(
         self: &Arc<Self>,
         owner: Owner,
         wanted: Vec<Wanted>,
-        anywhere: Option<PathBuf>,
+        anywhere: Option<Reach>,
     ) -> Claim {
         Claim {
             table: Arc::clone(self),
@@ -232,7 +242,7 @@ mod tests {
     }
 
     fn command(table: &Arc<WriteTable>, owner: Owner, folder: &str) -> Claim {
-        table.claim(owner, Vec::new(), Some(PathBuf::from(folder)))
+        table.claim(owner, Vec::new(), Some(Reach::Below(PathBuf::from(folder))))
     }
 
     #[test]
@@ -265,5 +275,17 @@ mod tests {
         assert_eq!(claim(&table, one, "/none/d").verdict(0), Verdict::Alongside);
         drop(running);
         assert_eq!(table.in_flight(), 3);
+    }
+
+    #[test]
+    fn e4_a_tool_that_is_not_known_marks_its_own_instance_alone() {
+        let table = Arc::new(WriteTable::default());
+        let (one, two) = (table.owner(), table.owner());
+        let unknown = |owner| drop(table.claim(owner, Vec::new(), Some(Reach::Own)));
+        let file = claim(&table, one, "/none/a");
+        unknown(two);
+        assert_eq!(file.verdict(0), Verdict::Own);
+        unknown(one);
+        assert_eq!(file.verdict(0), Verdict::Alongside);
     }
 }
