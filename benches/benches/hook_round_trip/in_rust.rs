@@ -47,6 +47,22 @@ impl Rust {
         answered(from, &report.map_err(|_| "the child did not wait")?)
     }
 
+    /// The time from the abort of a question until it is settled, while its child is starting.
+    pub fn aborted(&self) -> Outcome<Duration> {
+        let question = self.question();
+        let abort = question.abort.clone();
+        let asked = self.runtime.spawn(self.hook.ask(question));
+        std::thread::sleep(self.child.starts_in / 2);
+        let from = Instant::now();
+        abort.cancel();
+        let report = self.runtime.block_on(asked)?;
+        let time = from.elapsed();
+        let aborted = report.end == HookEnd::Aborted;
+        aborted
+            .then_some(time)
+            .ok_or_else(|| format!("{report:?}").into())
+    }
+
     fn question(&self) -> HookAsk {
         HookAsk {
             command: Arc::new(HookCommand {

@@ -66,6 +66,7 @@ struct Found {
     floor: Samples,
     cold: Samples,
     warm: Samples,
+    aborted: Samples,
     exec_file_sync: Samples,
     exec_file: Samples,
     cold_addon: Samples,
@@ -119,6 +120,9 @@ fn measure(child: Child, pi: Option<&RealPi>, addon: &Path) -> Outcome<Found> {
         found.floor.push(bare::time(child)?);
         found.cold.push(rust.cold()?);
         found.warm.push(rust.warm()?);
+        if !child.starts_in.is_zero() {
+            found.aborted.push(rust.aborted()?);
+        }
         if let Some(node) = &mut node {
             found.exec_file_sync.push(node.time("execFileSync")?);
             found.exec_file.push(node.time("execFile")?);
@@ -136,24 +140,38 @@ fn add(table: &mut Table, child: Child, found: Found) {
     let floor = |samples: &Samples| samples.against("floor", &found.floor);
     let (cold, warm) = (floor(&found.cold).at_most(1.10), floor(&found.warm));
     let (mut cold_addon, mut warm_addon) = (floor(&found.cold_addon), floor(&found.warm_addon));
-    let mut faster = found.exec_file.against("warm", &found.warm_addon);
+    let faster = |samples: &Samples| {
+        let ways = [
+            ("execFile", &found.exec_file),
+            ("execFileSync", &found.exec_file_sync),
+        ];
+        ways.map(|(name, way)| way.faster(name, samples))
+    };
+    let [cold_async, cold_sync] = faster(&found.cold_addon);
+    let [mut warm_async, warm_sync] = faster(&found.warm_addon);
     if at_once {
         cold_addon = cold_addon.at_most(1.25);
         warm_addon = warm_addon.at_most(0.40);
     } else {
-        faster = faster.at_least(50.0);
+        warm_async = warm_async.at_least(50.0);
     }
+    let aborted = found.aborted.takes().at_most(50.0);
     let rows = [
+        ("aborted, in Rust", found.aborted, vec![aborted]),
         ("floor: bare posix_spawn", found.floor, vec![]),
         ("cold, in Rust", found.cold, vec![cold]),
         ("warm, in Rust", found.warm, vec![warm]),
         ("execFileSync", found.exec_file_sync, vec![]),
         ("execFile", found.exec_file, vec![]),
-        ("cold, addon in Node", found.cold_addon, vec![cold_addon]),
+        (
+            "cold, addon in Node",
+            found.cold_addon,
+            vec![cold_addon, cold_async, cold_sync],
+        ),
         (
             "warm, addon in Node",
             found.warm_addon,
-            vec![warm_addon, faster],
+            vec![warm_addon, warm_async, warm_sync],
         ),
     ];
     for (way, samples, ratios) in rows {

@@ -57,6 +57,26 @@ impl Samples {
         }
     }
 
+    /// How many times faster than this another way is.
+    pub fn faster(&self, name: &'static str, other: &Self) -> Ratio {
+        let value = self.median() / other.median();
+        Ratio {
+            text: format!("{value:.1} times faster than {name}"),
+            value,
+            target: None,
+        }
+    }
+
+    /// The median, in milliseconds.
+    pub fn takes(&self) -> Ratio {
+        let value = self.median() / 1e3;
+        Ratio {
+            text: format!("{value:.2} ms"),
+            value,
+            target: None,
+        }
+    }
+
     /// What it takes longer than something else, in microseconds.
     pub fn adds(added: f64) -> Ratio {
         Ratio {
