@@ -67,7 +67,9 @@ impl HookPort for ChildHook {
                 drop(place);
                 Ok((process, envelope, written))
             });
-            let started = match within(deadline, &abort, later(start)).await {
+            // Timers are set on a thread of the runtime: from the host's own they cost more.
+            yield_now().await;
+            let started = match within(deadline, &abort, start).await {
                 Ok(started) => started.unwrap_or_else(|lost| Err(io::Error::other(lost))),
                 Err(end) => return nothing(end),
             };
@@ -118,19 +120,14 @@ impl ReadyHook for Waiting {
                         deadline: ask.deadline,
                         abort: ask.abort,
                     };
-                    Ok(later(exchange.report()).await)
+                    // The question is out; what waits for its answer is set up on a thread of the runtime.
+                    yield_now().await;
+                    Ok(exchange.report().await)
                 }
                 _ => Err(ask),
             }
         })
     }
-}
-
-/// Goes on where the runtime has its threads. Until here the host's own may have come; what is set up to wait for an answer
-/// costs more from there, and the question is out.
-async fn later<T>(work: impl Future<Output = T>) -> T {
-    yield_now().await;
-    work.await
 }
 
 /// Work until it is done, or how it ended before.

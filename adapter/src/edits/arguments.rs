@@ -55,13 +55,16 @@ const READERS: [&str; 9] = [
     "read_mcp_resource",
 ];
 
-/// Whether a tool may write files at all, by its name alone. One that is not known, of another extension or another
-/// server, may (E4).
+/// What a tool may write, where its name alone tells; `None` where its arguments do. One that is not known, of another
+/// extension or another server, may write (E4).
 #[must_use]
-pub fn may_write(tool: &str) -> bool {
-    match graph_tool(tool) {
-        Some(bare) => GRAPH_WRITERS.contains(&bare),
-        None => !READERS.contains(&tool),
+pub fn writes_by_name(tool: &str) -> Option<Writes> {
+    match (graph_tool(tool), tool) {
+        (Some(bare), _) => (!GRAPH_WRITERS.contains(&bare)).then_some(Writes::Nothing),
+        (None, "edit" | "write") => None,
+        (None, "bash" | "powershell") => Some(Writes::Unnamed),
+        (None, _) if READERS.contains(&tool) => Some(Writes::Nothing),
+        (None, _) => Some(Writes::Unknown),
     }
 }
 
@@ -71,15 +74,11 @@ pub fn may_write(tool: &str) -> bool {
 /// understood, a parallel call would show the rest as its own (E3, E4).
 #[must_use]
 pub fn named_writes(tool: &str, input: &Value) -> Writes {
-    if !may_write(tool) {
-        return Writes::Nothing;
+    if let Some(known) = writes_by_name(tool) {
+        return known;
     }
     let Some(bare) = graph_tool(tool) else {
-        return match tool {
-            "edit" | "write" => pis_own(input),
-            "bash" | "powershell" => Writes::Unnamed,
-            _ => Writes::Unknown,
-        };
+        return pis_own(input);
     };
     let Some(top) = input.as_object().map(Scope::of) else {
         return Writes::Unnamed;

@@ -11,7 +11,7 @@ mod scope;
 mod watch;
 mod writes;
 
-pub use arguments::{NamedFiles, Writes, may_write, named_writes};
+pub use arguments::{NamedFiles, Writes, named_writes, writes_by_name};
 pub use file::{FileText, LeftOut, read_regular};
 pub use outcome::{Budget, Entry, merge_details};
 pub use watch::Watch;

@@ -106,7 +106,7 @@ impl Watch {
         let named = match writes {
             Writes::Nothing => return None,
             Writes::Unnamed => return Some(Self::unnamed(table, owner, resolve(cwd))),
-            Writes::Unknown => return Some(Self::anywhere(table, owner, Reach::Own)),
+            Writes::Unknown => return Some(Self::unknown(table, owner)),
             Writes::Files(named) => named,
         };
         let repository = Repository::of(cwd);
@@ -160,6 +160,12 @@ impl Watch {
     #[must_use]
     pub fn unnamed(table: &Arc<WriteTable>, owner: Owner, folder: PathBuf) -> Self {
         Self::anywhere(table, owner, Reach::Below(folder))
+    }
+
+    /// Claims what a tool may write that is not known. Does not block.
+    #[must_use]
+    pub fn unknown(table: &Arc<WriteTable>, owner: Owner) -> Self {
+        Self::anywhere(table, owner, Reach::Own)
     }
 
     fn anywhere(table: &Arc<WriteTable>, owner: Owner, reach: Reach) -> Self {

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use futures::future::{BoxFuture, poll_immediate};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -105,12 +107,10 @@ impl Pool {
         let answer = match self.take(&command, ask.deadline).await {
             Some(ready) => {
                 let mut answer = ready.ask(ask);
-                match timeout(QUICK, &mut answer).await {
-                    Ok(answer) => answer,
-                    Err(_) => {
-                        self.refill(&command);
-                        answer.await
-                    }
+                // The question is out once this was polled, on the host's thread. Timers are set behind it, on another.
+                match poll_immediate(&mut answer).await {
+                    Some(answer) => answer,
+                    None => self.answer(&command, answer).await,
                 }
             }
             None => Ok(self.port.ask(ask).await),
@@ -128,6 +128,16 @@ impl Pool {
                 self.port.ask(ask).await
             }
         }
+    }
+
+    /// The answer of a child that has its question. Beside one that takes its time the next is started.
+    async fn answer<T>(&self, command: &Arc<HookCommand>, mut answer: BoxFuture<'_, T>) -> T {
+        yield_now().await;
+        if let Ok(answer) = timeout(QUICK, &mut answer).await {
+            return answer;
+        }
+        self.refill(command);
+        answer.await
     }
 
     /// The child that waits, where it is what would be started now.
@@ -343,7 +353,7 @@ mod tests {
         pool.close();
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "deny").await, b"cold");
-        tokio::task::yield_now().await;
+        yield_now().await;
         assert_eq!(port.0.load(Ordering::Relaxed), 0);
     }
 }

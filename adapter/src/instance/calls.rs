@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{GraphTools, Instance, State};
-use crate::edits::{Budget, Entry, Watch, may_write, merge_details};
+use crate::edits::{Budget, Entry, Watch, Writes, merge_details, writes_by_name};
 use crate::hook::{Decision, Envelope, translate};
 use crate::ports::offload;
 use crate::{Block, ResultPatch, ToolCallFacts, ToolResultFacts};
@@ -55,11 +55,25 @@ impl Instance {
     }
 
     async fn watch(&self, call: ToolCallFacts) {
-        if !may_write(&call.name) {
-            return;
-        }
+        let (writes, id) = (&self.ports.writes, call.id.clone());
+        let watch = match writes_by_name(&call.name) {
+            Some(Writes::Nothing) => None,
+            Some(Writes::Unnamed) => {
+                Some(Watch::unnamed(writes, self.owner, self.folder(&call.cwd)))
+            }
+            Some(Writes::Unknown) => Some(Watch::unknown(writes, self.owner)),
+            Some(Writes::Files(_)) | None => self.watch_files(call).await,
+        };
+        let Some(watch) = watch else { return };
+        let replaced = self.keep(|state| state.watches.insert(id, watch));
+        // A claim is given back only once our own lock is free.
+        drop(replaced);
+    }
+
+    /// Watches what a call writes by its arguments; `None` where that is nothing.
+    async fn watch_files(&self, call: ToolCallFacts) -> Option<Watch> {
         let (table, owner) = (Arc::clone(&self.ports.writes), self.owner);
-        let (id, name, folder) = (call.id, call.name, call.cwd);
+        let (name, folder) = (call.name, call.cwd);
         let (tool, cwd, input) = (name.clone(), folder.clone(), call.input);
         let home = self.environment.home.clone();
         let (budget, _stop) = self.budget();
@@ -69,20 +83,17 @@ impl Instance {
             Watch::begin_call(&table, owner, written, &cwd, home.as_deref(), &budget())
         };
         let found = timeout(self.caps.diff_in_all, offload(&*self.ports.work, begin)).await;
-        let watch = match found.ok().flatten() {
-            Some(Some(watch)) => watch,
-            Some(None) => return,
+        found.ok().flatten().unwrap_or_else(|| {
             // What it writes is not known in time, so for the others it may write anything.
-            None => {
-                self.log(&format!(
-                    "no diff of {name}: its files could not be read in time"
-                ));
-                Watch::unnamed(&self.ports.writes, self.owner, self.folder(&folder))
-            }
-        };
-        let replaced = self.keep(|state| state.watches.insert(id, watch));
-        // A claim is given back only once our own lock is free.
-        drop(replaced);
+            self.log(&format!(
+                "no diff of {name}: its files could not be read in time"
+            ));
+            Some(Watch::unnamed(
+                &self.ports.writes,
+                self.owner,
+                self.folder(&folder),
+            ))
+        })
     }
 
     /// Changes what is known of the calls in flight, unless the instance has ended: shutdown may run on another thread
