@@ -1,5 +1,6 @@
 /** Several instances in one process, on the real addon: nothing of one shows in another (R1, R11, B1, H1, H6, E1). */
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -53,6 +54,8 @@ class Session {
 	readonly notified: string[] = [];
 	/** Whether Pi lists a graph tool by now. */
 	connected = false;
+	/** The signal of the run that is on. */
+	signal?: AbortSignal;
 	/** How often the instance asked for tools. */
 	asked = 0;
 	private readonly handlers = new Map<string, Handler>();
@@ -69,6 +72,7 @@ class Session {
 			sessionManager: { getSessionId: () => this.id, getBranch: () => [] },
 			ui: { notify: (text: string) => this.notified.push(text) },
 		};
+		Object.defineProperty(this.ctx, "signal", { get: () => this.signal });
 	}
 
 	/** A session with an instance of its own. */
@@ -218,4 +222,26 @@ test("three interleaved sessions do not mix, and the addon outlives them", { tim
 	assert.equal(await d.call("c2", "read", { path: "free.rs" }), undefined);
 	assert.deepEqual(await d.result("c2", "read"), { content: d.guided() });
 	d.emit("session_shutdown", { reason: "quit" });
+});
+
+test("a run's signal ends all calls that wait under it, and none of the next run (H4)", { timeout: 60_000 }, async () => {
+	const e = Session.open("e", "nav");
+	e.connected = true;
+	e.emit("session_start", { reason: "startup" });
+	await e.brief();
+
+	const run = new AbortController();
+	e.signal = run.signal;
+	const waiting = ["c1", "c2"].map((id) => e.call(id, "read", { path: "held.rs" }));
+	await allAsked([e]);
+	assert.equal(getEventListeners(run.signal, "abort").length, 1);
+	run.abort();
+	assert.deepEqual(await Promise.all(waiting), [undefined, undefined]);
+	// Under a signal that has fired the hook is not heard.
+	assert.equal(await e.call("c3", "read", { path: "blocked.rs" }), undefined);
+
+	e.signal = new AbortController().signal;
+	const reason = "Blocked for session-e.";
+	assert.deepEqual(await e.call("c4", "read", { path: "blocked.rs" }), { block: true, reason });
+	e.emit("session_shutdown", { reason: "quit" });
 });
