@@ -183,6 +183,16 @@ async fn o02_an_exit_ends_the_wait_though_a_grandchild_holds_stdout() {
 }
 
 #[tokio::test]
+async fn h5_past_the_deadline_no_child_is_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = folder.path().join("started");
+    let mut late = ask(&format!(": > '{}'", mark.display()));
+    late.deadline = Instant::now();
+    assert_eq!(report(late).await.end, HookEnd::TimedOut);
+    assert!(!mark.exists());
+}
+
+#[tokio::test]
 async fn h5_a_time_out_kills_the_whole_group() {
     let line = Lifeline::new();
     let mut slow = ask(&format!("printf '{{\"block\":true}}'; {}", line.holders()));

@@ -230,6 +230,20 @@ async fn h8_h5_a_start_that_hangs_holds_a_question_no_longer_than_its_deadline()
 }
 
 #[tokio::test(start_paused = true)]
+async fn h8_h5_a_start_that_hangs_is_not_met_again_by_the_next_question() {
+    let mut world = World::new();
+    let (instance, held) = starting(&mut world).await;
+    for id in ["c1", "c2", "c3"] {
+        // Nor does a child that is started for the question get ready in time.
+        world
+            .hook
+            .answer_raw(MS * 30_000, b"{}", HookEnd::Exited(0));
+        assert_eq!(call(&world, &instance, id).await, None);
+    }
+    assert_eq!(held.let_run().await, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn h8_a_binary_that_changes_while_the_child_is_being_started_is_asked_anew() {
     let mut world = World::new();
     let (instance, held) = starting(&mut world).await;
