@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use adapter::child::ChildHook;
+use adapter::child::{ChildHook, Turns};
 use adapter::{HookAsk, HookCommand, HookEnd, HookPort, HookReport};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -180,6 +180,21 @@ async fn o02_an_exit_ends_the_wait_though_a_grandchild_holds_stdout() {
         }
     }
     assert_eq!(descriptors(), before);
+}
+
+#[tokio::test]
+async fn h3_a_child_that_takes_long_lets_the_next_be_started() {
+    let turns = Turns::default();
+    let (one, two) = (ChildHook::new(turns.clone()), ChildHook::new(turns));
+    let line = Lifeline::new();
+    let waits = ask(&line.holders());
+    let end = waits.abort.clone();
+    let first = tokio::spawn(one.ask(waits));
+    let held = line.opened().await;
+    assert_eq!(two.ask(ask("printf '{}'")).await.stdout, b"{}");
+    end.cancel();
+    assert_eq!(first.await.expect("a report").end, HookEnd::Aborted);
+    closed(held).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
 
-use adapter::child::ChildHook;
+use adapter::child::{ChildHook, Turns};
 use adapter::log::FileLog;
 use adapter::{Caps, Environment, Instance, Ports, Registration, ThreadWork, WriteTable};
 use futures::FutureExt;
@@ -29,6 +29,9 @@ use crate::text;
 /// It must live here: TypeScript is evaluated anew for each session, so that a table in a module of it would not be
 /// shared (portal.md D5). The core gets it handed.
 static WRITES: LazyLock<Arc<WriteTable>> = LazyLock::new(Arc::default);
+
+/// The turns that the hooks of all instances take, since they share the processors.
+static TURNS: LazyLock<Turns> = LazyLock::new(Turns::default);
 
 /// Tells Pi of an MCP server: takes its name and its config as JSON, answers why Pi refused, if it did.
 type Register<'a> = Function<'a, FnArgs<(String, String)>, Option<String>>;
@@ -70,7 +73,7 @@ impl Adapter {
         let host = Arc::new(NodeHost::new(&tools, &custom_messages, &notify)?);
         let ports = Ports {
             host: host.clone(),
-            hook: Arc::new(ChildHook::default()),
+            hook: Arc::new(ChildHook::new(TURNS.clone())),
             writes: WRITES.clone(),
             log,
             work: Arc::new(ThreadWork),
