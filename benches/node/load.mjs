@@ -31,8 +31,15 @@ const delay = async (work) => {
 	histogram.disable();
 	return { p50: histogram.percentile(50) / 1000, p99: histogram.percentile(99) / 1000 };
 };
+/** As many calls as asked for, so many of them in one go, as a batch of several sessions has them. */
+const bursts = async () => {
+	for (let done = 0; done < calls; done += inFlight) {
+		await Promise.all(Array.from({ length: inFlight }, () => one.call()));
+		one.turnEnd();
+	}
+};
 /** As many calls as asked for, so many of them at any time. */
-const manyAtOnce = async () => {
+const steady = async () => {
 	let left = calls;
 	const next = async () => {
 		while (left-- > 0) await one.call();
@@ -52,7 +59,7 @@ const measured = {
 	loop: async () => {
 		for (let call = 0; call < 100; call++) await one.call();
 		const idle = await delay(() => sleep(1000));
-		return { idle, busy: await delay(manyAtOnce) };
+		return { idle, bursts: await delay(bursts), steady: await delay(steady) };
 	},
 	/** One call behind another: the time of each, and what is resident after a hundred and after all of them. */
 	calls: async () => {

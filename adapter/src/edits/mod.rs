@@ -7,6 +7,7 @@ mod file;
 mod identity;
 mod outcome;
 mod paths;
+mod place;
 mod scope;
 mod watch;
 mod writes;
