@@ -41,6 +41,9 @@ struct Loop {
     steady: Delay,
 }
 
+/// One of the two delays under load.
+type Busy = fn(&Loop) -> &Delay;
+
 #[derive(Deserialize)]
 struct Calls {
     /// Bytes.
@@ -115,7 +118,7 @@ fn main() -> Outcome<()> {
         let runs = (0..RUNS).map(|_| host.measure::<Loop>(&[], who, "loop", 2560));
         let runs = runs.collect::<Outcome<Vec<_>>>()?;
         let over = |of: &dyn Fn(&Loop) -> f64| median(runs.iter().map(of).collect());
-        let ways: [(&str, fn(&Loop) -> &Delay); 2] = [
+        let ways: [(&str, Busy); 2] = [
             ("asked at once", |run| &run.bursts),
             ("at any time", |run| &run.steady),
         ];
