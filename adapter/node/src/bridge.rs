@@ -196,7 +196,9 @@ impl Adapter {
     pub fn session_shutdown(&self) {
         self.guard
             .run("sessionShutdown", || self.instance.session_shutdown());
-        self.host.release();
+        // Guarded by itself: the end of an instance comes here too, where nothing else catches, and whatever happened above
+        // the callbacks are to go.
+        self.guard.run("release", || self.host.release());
     }
 }
 
