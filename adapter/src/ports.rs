@@ -107,8 +107,9 @@ pub trait HookPort: Send + Sync {
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport>;
 
     /// Starts a child that waits for its question (H8). `None` where none can be started; the question then finds out
-    /// why. May block as long as starting a process does. Called in a tokio runtime.
-    fn prepare(&self, command: &HookCommand) -> Option<Box<dyn ReadyHook>>;
+    /// why.
+    fn prepare(&self, command: &Arc<HookCommand>)
+    -> BoxFuture<'static, Option<Box<dyn ReadyHook>>>;
 }
 
 /// A hook child that waits for its question. It may be dropped on any thread, in or outside of a runtime.

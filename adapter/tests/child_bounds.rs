@@ -63,7 +63,7 @@ async fn cold(script: &str) -> HookReport {
 async fn warm(script: &str) -> HookReport {
     let question = ask(script);
     let hook = ChildHook::default();
-    let ready = hook.prepare(&question.command).expect("a child");
+    let ready = hook.prepare(&question.command).await.expect("a child");
     ready.ask(question).await.expect("a child that waited")
 }
 
@@ -93,7 +93,7 @@ async fn h5_h8_16_mib_come_back_as_they_were_put() {
     };
     let question = numbered(ask("exec cat"));
     let cold = ChildHook::default().ask(question.clone()).await;
-    let ready = ChildHook::default().prepare(&question.command);
+    let ready = ChildHook::default().prepare(&question.command).await;
     let envelope = question.envelope.clone();
     let asked = ready.expect("a child").ask(question).await;
     for report in [cold, asked.expect("a child that waited")] {

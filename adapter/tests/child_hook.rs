@@ -299,6 +299,7 @@ async fn warm(script: &str, before: impl Future<Output = ()>) -> Result<HookRepo
     let question = ask(script);
     let ready = ChildHook::default()
         .prepare(&question.command)
+        .await
         .expect("a child");
     before.await;
     ready.ask(question).await
@@ -319,6 +320,7 @@ async fn h8_a_child_that_waits_reports_what_a_new_one_would() {
         question.envelope = vec![b'x'; 4 << 20];
         let ready = ChildHook::default()
             .prepare(&question.command)
+            .await
             .expect("a child");
         let cold = report(question.clone()).await;
         match ready.ask(question).await {
@@ -339,6 +341,7 @@ async fn h8_a_child_that_waits_has_the_variables_and_the_folder_of_a_new_one() {
         Arc::new([("MARK".to_owned(), "m".to_owned())].into());
     let ready = ChildHook::default()
         .prepare(&question.command)
+        .await
         .expect("a child");
     let cold = report(question.clone()).await;
     assert!(String::from_utf8_lossy(&cold.stdout).contains("MARK=m"));
@@ -382,6 +385,7 @@ async fn h8_a_child_that_has_ended_gives_the_question_back_though_a_grandchild_h
     let question = ask(&script);
     let ready = ChildHook::default()
         .prepare(&question.command)
+        .await
         .expect("a child");
     let held = line.opened().await;
     all_ended().await;
@@ -433,6 +437,7 @@ async fn h8_h4_an_abort_ends_a_child_that_waited() {
     let abort = question.abort.clone();
     let ready = ChildHook::default()
         .prepare(&question.command)
+        .await
         .expect("a child");
     let answer = tokio::spawn(ready.ask(question));
     let held = line.opened().await;
@@ -453,6 +458,7 @@ fn h8_h9_a_child_that_waits_is_let_go_on_a_thread_without_a_runtime() {
     let (ready, held) = runtime.block_on(async {
         let ready = ChildHook::default()
             .prepare(&question.command)
+            .await
             .expect("a child");
         (ready, line.opened().await)
     });

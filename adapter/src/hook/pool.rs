@@ -14,8 +14,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::ports::offload;
-use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook, Work};
+use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
 
 /// Within this a hook is quick: it answers from what it holds. The others have to ask their daemon.
 const QUICK: Duration = Duration::from_millis(1);
@@ -23,8 +22,6 @@ const QUICK: Duration = Duration::from_millis(1);
 /// Puts questions to the hook: to the child that waits where there is one, else to a new one.
 pub(crate) struct Pool {
     port: Arc<dyn HookPort>,
-    /// Where children are started, since that blocks: a thread on which answers arrive must not wait for it.
-    work: Arc<dyn Work>,
     /// How long a child may wait.
     age: Duration,
     state: Arc<Mutex<State>>,
@@ -54,10 +51,9 @@ struct Waiting {
 }
 
 impl Pool {
-    pub(crate) fn new(port: Arc<dyn HookPort>, work: Arc<dyn Work>, age: Duration) -> Self {
+    pub(crate) fn new(port: Arc<dyn HookPort>, age: Duration) -> Self {
         Self {
             port,
-            work,
             age,
             state: Arc::default(),
         }
@@ -158,16 +154,14 @@ impl Pool {
         if run.waiting.is_some() || run.unfit {
             return;
         }
-        let (port, work) = (Arc::clone(&self.port), Arc::clone(&self.work));
-        let started = Arc::clone(command);
+        let (port, started) = (Arc::clone(&self.port), Arc::clone(command));
         run.waiting = Some(Waiting {
             command: Arc::clone(command),
             since: Instant::now(),
             child: AbortOnDropHandle::new(tokio::spawn(async move {
                 // Before the start: a file that changes in between then counts as changed.
                 let files = Files::of(&started)?;
-                let child = offload(&*work, move || port.prepare(&started)).await??;
-                Some((files, child))
+                Some((files, port.prepare(&started).await?))
             })),
         });
     }
@@ -244,7 +238,6 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::InlineWork;
 
     /// Answers with how the question was put, and counts the children that were prepared.
     #[derive(Default)]
@@ -264,9 +257,9 @@ mod tests {
             Box::pin(async { report("cold") })
         }
 
-        fn prepare(&self, _: &HookCommand) -> Option<Box<dyn ReadyHook>> {
+        fn prepare(&self, _: &Arc<HookCommand>) -> BoxFuture<'static, Option<Box<dyn ReadyHook>>> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            Some(Box::new(Ready))
+            Box::pin(async { Some(Box::new(Ready) as Box<dyn ReadyHook>) })
         }
     }
 
@@ -302,11 +295,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn h8_a_child_of_another_command_is_not_used() {
-        let pool = Pool::new(
-            Arc::new(Port::default()),
-            Arc::new(InlineWork),
-            Duration::from_secs(60),
-        );
+        let pool = Pool::new(Arc::new(Port::default()), Duration::from_secs(60));
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "enrich").await, b"cold");
         assert_eq!(ask(&pool, "enrich").await, b"warm");
@@ -321,11 +310,7 @@ mod tests {
             |command| command.vars = Arc::new([("A".to_owned(), "1".to_owned())].into()),
         ];
         for change in changes {
-            let pool = Pool::new(
-                Arc::new(Port::default()),
-                Arc::new(InlineWork),
-                Duration::from_secs(60),
-            );
+            let pool = Pool::new(Arc::new(Port::default()), Duration::from_secs(60));
             pool.begin(&command("deny"));
             let mut other = command("deny");
             change(Arc::make_mut(&mut other));
@@ -337,11 +322,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn h8_a_child_whose_time_is_over_is_not_used_though_nobody_let_it_go_yet() {
         // It is over at once, and no other task has had its turn.
-        let pool = Pool::new(
-            Arc::new(Port::default()),
-            Arc::new(InlineWork),
-            Duration::ZERO,
-        );
+        let pool = Pool::new(Arc::new(Port::default()), Duration::ZERO);
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "deny").await, b"cold");
     }
@@ -349,7 +330,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn h8_r11_nothing_begins_once_it_was_closed() {
         let port = Arc::new(Port::default());
-        let pool = Pool::new(port.clone(), Arc::new(InlineWork), Duration::from_secs(60));
+        let pool = Pool::new(port.clone(), Duration::from_secs(60));
         pool.close();
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "deny").await, b"cold");

@@ -2,14 +2,13 @@
 //! at once. Between runs nothing is left of it.
 
 use std::fs::File;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use adapter::{Block, HookEnd, Instance, Work};
-use futures::future::{BoxFuture, join_all};
+use adapter::{Block, HookEnd, Instance};
+use futures::future::join_all;
 use serde_json::json;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use crate::world::World;
@@ -41,46 +40,23 @@ fn tasks() -> usize {
         .num_alive_tasks()
 }
 
-/// Jobs that run when the test says so, as on threads that are busy.
-#[derive(Default)]
-struct Held(Mutex<Vec<(Job, oneshot::Sender<()>)>>);
-
-type Job = Box<dyn FnOnce() + Send>;
-
-impl Work for Held {
-    fn run(&self, job: Job) -> BoxFuture<'static, ()> {
-        let (ran, told) = oneshot::channel();
-        self.0.lock().expect("lock").push((job, ran));
-        Box::pin(async move { told.await.unwrap_or_default() })
-    }
-}
-
-impl Held {
-    /// Runs what was given so far, and tells how many that were.
-    async fn let_run(&self) -> usize {
-        let jobs = std::mem::take(&mut *self.0.lock().expect("lock"));
-        let count = jobs.len();
-        for (job, ran) in jobs {
-            job();
-            // Nobody may wait for it any more.
-            let _ = ran.send(());
-        }
-        breathe().await;
-        count
-    }
+/// Lets the starts happen that began so far, and tells how many that were.
+async fn let_start(world: &World) -> usize {
+    let count = world.hook.starts.let_happen();
+    breathe().await;
+    count
 }
 
 /// Does something to the binary.
 type Change<'a> = &'a dyn Fn(&World);
 
 /// An instance in a run whose child is being started.
-async fn starting(world: &mut World) -> (Arc<Instance>, Arc<Held>) {
-    let held = Arc::<Held>::default();
-    world.work = held.clone();
+async fn starting(world: &mut World) -> Arc<Instance> {
+    world.hook.starts.hold();
     let instance = world.ready();
     begin(world, &instance).await;
     assert_eq!(world.hook.warm(), (0, 0));
-    (instance, held)
+    instance
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,14 +171,14 @@ async fn h8_h9_a_child_that_is_still_being_started_ends_as_one_that_waits_does()
     ];
     for (what, end) in ends {
         let mut world = World::new();
-        let (instance, held) = starting(&mut world).await;
+        let instance = starting(&mut world).await;
         // Where it is to be dropped this is the last one.
         let kept = (what != "dropped").then(|| instance.clone());
         end(&mut world, instance);
         breathe().await;
-        assert_eq!(held.let_run().await, 1, "{what}");
+        assert_eq!(let_start(&world).await, 1, "{what}");
         assert_eq!(world.hook.waiting(), 0, "{what}");
-        assert_eq!((held.let_run().await, tasks()), (0, 0), "{what}");
+        assert_eq!((let_start(&world).await, tasks()), (0, 0), "{what}");
         drop(kept);
     }
 }
@@ -210,20 +186,20 @@ async fn h8_h9_a_child_that_is_still_being_started_ends_as_one_that_waits_does()
 #[tokio::test(start_paused = true)]
 async fn h8_a_question_waits_for_the_child_that_is_being_started_for_it() {
     let mut world = World::new();
-    let (instance, held) = starting(&mut world).await;
+    let instance = starting(&mut world).await;
     let (_, ran) = tokio::join!(call(&world, &instance, "c1"), async {
         breathe().await;
-        held.let_run().await
+        let_start(&world).await
     });
     assert_eq!((ran, world.hook.warm()), (1, (1, 1)));
-    assert_eq!(held.let_run().await, 1);
+    assert_eq!(let_start(&world).await, 1);
     assert_eq!(world.hook.waiting(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn h8_h5_a_start_that_hangs_holds_a_question_no_longer_than_its_deadline() {
     let mut world = World::new();
-    let (instance, _held) = starting(&mut world).await;
+    let instance = starting(&mut world).await;
     let begun = Instant::now();
     assert_eq!(call(&world, &instance, "c1").await, None);
     assert_eq!(begun.elapsed().as_secs(), 5);
@@ -232,7 +208,7 @@ async fn h8_h5_a_start_that_hangs_holds_a_question_no_longer_than_its_deadline()
 #[tokio::test(start_paused = true)]
 async fn h8_h5_a_start_that_hangs_is_not_met_again_by_the_next_question() {
     let mut world = World::new();
-    let (instance, held) = starting(&mut world).await;
+    let instance = starting(&mut world).await;
     for id in ["c1", "c2", "c3"] {
         // Nor does a child that is started for the question get ready in time.
         world
@@ -240,25 +216,25 @@ async fn h8_h5_a_start_that_hangs_is_not_met_again_by_the_next_question() {
             .answer_raw(MS * 30_000, b"{}", HookEnd::Exited(0));
         assert_eq!(call(&world, &instance, id).await, None);
     }
-    assert_eq!(held.let_run().await, 1);
+    assert_eq!(let_start(&world).await, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn h8_a_binary_that_changes_while_the_child_is_being_started_is_asked_anew() {
     let mut world = World::new();
-    let (instance, held) = starting(&mut world).await;
+    let instance = starting(&mut world).await;
     world.write("bin/gortex", "#!/bin/sh\nexit 0\n");
-    held.let_run().await;
+    let_start(&world).await;
     assert_eq!(world.hook.waiting(), 1);
     call(&world, &instance, "c1").await;
-    held.let_run().await;
+    let_start(&world).await;
     assert_eq!((world.hook.waiting(), world.hook.warm()), (1, (2, 0)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn h8_h4_an_abort_while_the_child_is_being_started_leaves_none() {
     let mut world = World::new();
-    let (instance, held) = starting(&mut world).await;
+    let instance = starting(&mut world).await;
     let asked = world.call("c1", "read", json!({"path": "a"}));
     let abort = asked.abort.clone().expect("a signal");
     let (answer, ()) = tokio::join!(instance.tool_call(asked), async {
@@ -266,12 +242,12 @@ async fn h8_h4_an_abort_while_the_child_is_being_started_leaves_none() {
         abort.cancel();
     });
     assert_eq!(answer, None);
-    held.let_run().await;
+    let_start(&world).await;
     assert_eq!(world.hook.waiting(), 0);
     // The run goes on all the same: asked, and a child waits again.
     let asked = world.hook.envelopes().len();
     call(&world, &instance, "c2").await;
-    held.let_run().await;
+    let_start(&world).await;
     assert_eq!(world.hook.envelopes().len(), asked + 1);
     assert_eq!(world.hook.waiting(), 1);
 }

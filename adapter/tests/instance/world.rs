@@ -13,6 +13,7 @@ use adapter::{
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 /// What the fake host knows and was told.
@@ -72,6 +73,37 @@ pub struct FakeHook {
     pub waiting: Arc<AtomicUsize>,
     /// Whether those that are made ready do not wait for their question.
     pub unfit: Arc<AtomicBool>,
+    /// The starts of those that are made ready.
+    pub starts: Starts,
+}
+
+type Start = Box<dyn FnOnce() + Send>;
+
+/// Starts of children: at once, or when the test says so, as on threads that are busy.
+#[derive(Clone, Default)]
+pub struct Starts(Arc<Mutex<Option<Vec<Start>>>>);
+
+impl Starts {
+    /// Holds those that begin from now on.
+    pub fn hold(&self) {
+        self.0.lock().expect("lock").get_or_insert_default();
+    }
+
+    /// Lets those happen that began so far, and tells how many that were.
+    pub fn let_happen(&self) -> usize {
+        let held = self.0.lock().expect("lock").as_mut().map(std::mem::take);
+        let held = held.unwrap_or_default();
+        let count = held.len();
+        held.into_iter().for_each(|start| start());
+        count
+    }
+
+    fn begin(&self, start: Start) {
+        match &mut *self.0.lock().expect("lock") {
+            Some(held) => held.push(start),
+            None => start(),
+        }
+    }
 }
 
 impl FakeHook {
@@ -136,10 +168,19 @@ impl HookPort for FakeHook {
         })
     }
 
-    fn prepare(&self, command: &HookCommand) -> Option<Box<dyn ReadyHook>> {
-        self.prepared.lock().expect("lock").push(command.clone());
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        Some(Box::new(FakeReady(self.clone())))
+    fn prepare(
+        &self,
+        command: &Arc<HookCommand>,
+    ) -> BoxFuture<'static, Option<Box<dyn ReadyHook>>> {
+        let (hook, command) = (self.clone(), HookCommand::clone(command));
+        let (started, told) = oneshot::channel::<Box<dyn ReadyHook>>();
+        self.starts.begin(Box::new(move || {
+            hook.prepared.lock().expect("lock").push(command);
+            hook.waiting.fetch_add(1, Ordering::Relaxed);
+            // One for which nobody waits any more is let go.
+            drop(started.send(Box::new(FakeReady(hook))));
+        }));
+        Box::pin(async move { told.await.ok() })
     }
 }
 

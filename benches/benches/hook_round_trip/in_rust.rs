@@ -39,7 +39,7 @@ impl Rust {
     /// The time that a child takes which waited for the question.
     pub fn warm(&self) -> Outcome<Duration> {
         let command = self.question().command;
-        let ready = self.runtime.block_on(async { self.hook.prepare(&command) });
+        let ready = self.runtime.block_on(self.hook.prepare(&command));
         let ready = ready.ok_or("no child")?;
         std::thread::sleep(self.child.pause());
         let from = Instant::now();

@@ -186,11 +186,14 @@ impl HookPort for Installation {
         Box::pin(until(run, ask.deadline, ask.abort))
     }
 
-    fn prepare(&self, command: &HookCommand) -> Option<Box<dyn ReadyHook>> {
+    fn prepare(
+        &self,
+        command: &Arc<HookCommand>,
+    ) -> BoxFuture<'static, Option<Box<dyn ReadyHook>>> {
         if self.look_up(&command.program, &command.cwd).is_err() {
-            return None;
+            return Box::pin(std::future::ready(None));
         }
-        let number = self.waiting.add(command.clone());
+        let number = self.waiting.add(HookCommand::clone(command));
         let installation = self.clone();
         // One that reads nothing waits for nothing: it is under way from its start.
         let run = self
@@ -198,11 +201,12 @@ impl HookPort for Installation {
             .hook
             .ignore_stdin
             .then(|| AbortOnDropHandle::new(tokio::spawn(self.run_hook(command, Vec::new()))));
-        Some(Box::new(Waiting {
+        let ready: Box<dyn ReadyHook> = Box::new(Waiting {
             installation,
             number,
             run,
-        }))
+        });
+        Box::pin(std::future::ready(Some(ready)))
     }
 }
 
