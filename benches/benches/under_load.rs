@@ -104,13 +104,9 @@ fn main() -> Outcome<()> {
         println!("Not measured: `cargo run --release -- setup` was not run.");
         return Ok(());
     };
-    let program = std::env::current_exe()?;
-    let built = program.parent().ok_or("the bench lies nowhere")?;
-    let addon = built.join("gortex-pi-load.node");
-    std::fs::copy(built.join("libadapter_node.so"), &addon)?;
     let host = Host {
         node: pi.node,
-        addon,
+        addon: benches::addon()?,
         test: std::env::args().any(|argument| argument == "--test"),
     };
 

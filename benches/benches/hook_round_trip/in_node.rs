@@ -1,13 +1,13 @@
 //! The addon inside Node, beside Node's own ways to ask the same child.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::{Child, ENVELOPE, Outcome, built};
+use crate::{Child, ENVELOPE, Outcome};
 
 /// A Node that asks one child whenever it is told to, in one way or another.
 pub struct Node {
@@ -59,12 +59,4 @@ impl Node {
             .then_some(())
             .ok_or_else(|| format!("Node ended with {end}").into())
     }
-}
-
-/// The addon as cargo built it for this bench, under the name that Node loads.
-pub fn addon() -> Outcome<PathBuf> {
-    let (built, name) = (built()?, "gortex-pi.linux-x64-gnu.node");
-    let addon = built.join(name);
-    std::fs::copy(built.join("libadapter_node.so"), &addon)?;
-    Ok(addon)
 }

@@ -78,17 +78,19 @@ fn main() -> Outcome<()> {
     // `cargo test --benches` only wants to know that it works.
     let test = std::env::args().any(|argument| argument == "--test");
     let pi = setup::locate(setup::PINNED);
-    let addon = in_node::addon()?;
+    let addon = pi.as_ref().map(|_| benches::addon()).transpose()?;
+    // Both that can be measured inside of Node, or neither.
+    let node = pi.as_ref().zip(addon.as_deref());
     let mut table = Table::default();
     for mut child in CHILDREN {
         if test {
             child.rounds = 2;
         }
-        let found = measure(child, pi.as_ref(), &addon)?;
+        let found = measure(child, node)?;
         add(&mut table, child, found);
     }
-    if let Some(pi) = &pi {
-        let found = in_pi::measure(pi, &addon, if test { 2 } else { 20 })?;
+    if let Some((pi, addon)) = node {
+        let found = in_pi::measure(pi, addon, if test { 2 } else { 20 })?;
         let base = found[0].1.median();
         for (name, samples) in found {
             let added = samples.median() - base;
@@ -104,16 +106,16 @@ fn main() -> Outcome<()> {
         report::draw(&table);
     }
     println!("{table}");
-    if pi.is_none() {
+    if node.is_none() {
         println!("Node and Pi are left out: `cargo run --release -- setup` was not run.");
     }
     Ok(())
 }
 
-fn measure(child: Child, pi: Option<&RealPi>, addon: &Path) -> Outcome<Found> {
+fn measure(child: Child, node: Option<(&RealPi, &Path)>) -> Outcome<Found> {
     let rust = Rust::start(child)?;
-    let mut node = pi
-        .map(|pi| Node::start(&pi.node, addon, child))
+    let mut node = node
+        .map(|(pi, addon)| Node::start(&pi.node, addon, child))
         .transpose()?;
     let mut found = Found::default();
     for _ in 0..child.rounds {
@@ -177,11 +179,4 @@ fn add(table: &mut Table, child: Child, found: Found) {
     for (way, samples, ratios) in rows {
         table.add(child.name, way, samples, ratios);
     }
-}
-
-/// The folder in which cargo put what it built for this bench.
-fn built() -> Outcome<std::path::PathBuf> {
-    let program = std::env::current_exe()?;
-    let folder = program.parent().map(Path::to_owned);
-    folder.ok_or_else(|| "the bench lies nowhere".into())
 }

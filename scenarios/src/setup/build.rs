@@ -57,11 +57,18 @@ fn build(layout: &Layout, interrupt: &Interrupt) -> Result<(), SetupError> {
     } else {
         "release"
     };
-    let what = ["--workspace", "--lib", "--bins", "--profile", profile];
+    let what = [
+        "build",
+        "--workspace",
+        "--lib",
+        "--bins",
+        "--profile",
+        profile,
+    ];
     run_cargo(layout, &what, interrupt)
 }
 
-/// `cargo build` of what the arguments say, into the checkout's target folder.
+/// Cargo with these arguments, which build something, into the checkout's target folder.
 pub(super) fn run_cargo(
     layout: &Layout,
     what: &[&str],
@@ -70,7 +77,6 @@ pub(super) fn run_cargo(
     let cargo = cargo();
     let mut command = Command::new(&cargo);
     command
-        .arg("build")
         .args(what)
         .args(["--color=never", "--target-dir"])
         .arg(&layout.target)

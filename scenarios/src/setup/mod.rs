@@ -25,7 +25,7 @@ use std::{
 pub use doctor::{Finding, doctor};
 pub use error::SetupError;
 pub use gate::{REAL_PI, REAL_PI_MISSING, for_tests};
-pub use pack::{Archives, pack};
+pub use pack::{Archives, pack, packed_addon};
 pub use progress::{Lines, Progress, Silent, Spinner, on_stderr};
 pub use version::PINNED;
 

@@ -17,7 +17,7 @@ use super::{Progress, SetupError, build, layout::Layout, npm::Npm, platform};
 
 /// The platform that is packed, in napi's words.
 const TRIPLE: &str = "linux-x64-gnu";
-/// The profile of a packed addon: optimised, and stripped.
+/// The profile of a packed addon: optimised as a whole, and stripped.
 const PROFILE: &str = "ship";
 
 /// The archives of one call.
@@ -45,14 +45,12 @@ pub fn pack(to: &Path, progress: &dyn Progress) -> Result<Archives, SetupError> 
         .join("registry");
     fs::create_dir_all(&registry).map_err(SetupError::io("create", &registry))?;
     let to = registry.parent().unwrap_or(&registry).to_owned();
-    progress.step("building the addon");
-    let what = ["-p", "adapter-node", "--lib", "--profile", PROFILE];
-    build::run_cargo(&layout, &what, &interrupt)?;
+    let addon = build_addon(&layout, progress, &interrupt)?;
     progress.step("packing");
     let stage = tempfile::tempdir().map_err(SetupError::io("create", "a folder"))?;
     let packed = |name: &str, manifest: &Value, native: bool, entry: bool, to: &Path| {
         let folder = stage.path().join(name);
-        stage_package(&layout, &folder, manifest, native, entry)?;
+        stage_package(&layout, &folder, manifest, native.then_some(&addon), entry)?;
         let archive = Npm::default().pack(&folder, to, &interrupt)?;
         Ok(to.join(archive))
     };
@@ -68,6 +66,36 @@ pub fn pack(to: &Path, progress: &dyn Progress) -> Result<Archives, SetupError> 
             &registry,
         )?,
     })
+}
+
+/// Builds the addon as it is packed, and answers where it lies. Blocks.
+///
+/// # Errors
+/// [`SetupError`], as of a setup that fails.
+pub fn packed_addon(progress: &dyn Progress) -> Result<PathBuf, SetupError> {
+    let interrupt = Interrupt::watch().map_err(SetupError::io("watch", "signals"))?;
+    build_addon(&Layout::of_checkout(), progress, &interrupt)
+}
+
+fn build_addon(
+    layout: &Layout,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<PathBuf, SetupError> {
+    progress.step("building the addon");
+    // Named alone, or cargo would not optimise across crates: the rlib that it builds besides cannot be.
+    let what = [
+        "rustc",
+        "-p",
+        "adapter-node",
+        "--lib",
+        "--crate-type",
+        "cdylib",
+        "--profile",
+        PROFILE,
+    ];
+    build::run_cargo(layout, &what, interrupt)?;
+    Ok(layout.target.join(PROFILE).join("libadapter_node.so"))
 }
 
 fn manifest(layout: &Layout) -> Result<Value, SetupError> {
@@ -119,7 +147,7 @@ fn stage_package(
     layout: &Layout,
     folder: &Path,
     manifest: &Value,
-    native: bool,
+    native: Option<&PathBuf>,
     entry: bool,
 ) -> Result<(), SetupError> {
     let copy = |from: &Path, name: &str| {
@@ -133,9 +161,8 @@ fn stage_package(
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         copy(&layout.root.join(licence), licence)?;
     }
-    if native {
-        let built = layout.target.join(PROFILE).join("libadapter_node.so");
-        copy(&built, &addon_name())?;
+    if let Some(addon) = native {
+        copy(addon, &addon_name())?;
     }
     if entry {
         let package = layout.package();
