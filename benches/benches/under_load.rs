@@ -106,7 +106,7 @@ fn main() -> Outcome<()> {
     };
     let host = Host {
         node: pi.node,
-        addon: benches::addon()?,
+        addon: setup::packed_addon(&*setup::on_stderr())?,
         test: std::env::args().any(|argument| argument == "--test"),
     };
 

@@ -12,6 +12,7 @@ use scenarios::hosts::model::ScriptedModel;
 use scenarios::hosts::pi::endpoint::Endpoint;
 use scenarios::setup::RealPi;
 use scenarios::trace::recorder::Recorder;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -24,11 +25,16 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// How often each way is run.
 const RUNS: usize = 3;
 
+/// What the hook says about each call: so it is seen that it was asked.
+const GUIDANCE: &str = "Mind the graph.";
+
 /// A way to run Pi.
 struct Way {
     name: &'static str,
     /// Whether the extension is loaded.
     ours: bool,
+    /// Whether its hook is asked.
+    asked: bool,
     /// What is set for it.
     variable: Option<(&'static str, &'static str)>,
 }
@@ -37,21 +43,25 @@ const WAYS: [Way; 4] = [
     Way {
         name: "without the extension",
         ours: false,
+        asked: false,
         variable: None,
     },
     Way {
         name: "with it, enforce = false",
         ours: true,
+        asked: false,
         variable: Some(("GORTEX_ENFORCE", "0")),
     },
     Way {
         name: "with it, warm_hook = false",
         ours: true,
+        asked: true,
         variable: Some(("GORTEX_WARM_HOOK", "0")),
     },
     Way {
         name: "with it",
         ours: true,
+        asked: true,
         variable: None,
     },
 ];
@@ -74,6 +84,18 @@ pub fn measure(
     Ok(found)
 }
 
+/// What the run showed. A way that is not what it is called measures nothing.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Seen {
+    /// The time of each call, in microseconds.
+    times: Vec<f64>,
+    /// Whether the daemon's tools were there.
+    graph_tools: bool,
+    /// How many results held guidance of the hook.
+    guided: usize,
+}
+
 async fn run(pi: &RealPi, way: &Way, addon: &Path, calls: usize) -> Outcome<Samples> {
     let probe = |call: usize| {
         // As a model has it: some time passes between two calls.
@@ -85,6 +107,7 @@ async fn run(pi: &RealPi, way: &Way, addon: &Path, calls: usize) -> Outcome<Samp
         .collect();
     let case: Case = serde_json::from_value(json!({
         "title": "Calls of a tool that does nothing", "model": answers, "person": [{ "prompt": "Go." }],
+        "hook": { "decisions": [{ "event": "tool_call", "decision": { "additional_context": GUIDANCE } }] },
     }))?;
     let folder = CaseFolder::lay_out(&case, Some(&pi.gortex), BTreeMap::new())?;
     let model = ScriptedModel::new(case.model.clone(), Recorder::new(folder.placeholders()));
@@ -117,6 +140,7 @@ async fn run(pi: &RealPi, way: &Way, addon: &Path, calls: usize) -> Outcome<Samp
         .env("LANG", "C.UTF-8")
         .env("FAKE_GORTEX_SCRIPT", &script)
         .env("BENCH_TIMES", &times)
+        .env("BENCH_GUIDANCE", GUIDANCE)
         .envs(way.variable)
         .stdin(Stdio::null())
         .kill_on_drop(true);
@@ -124,7 +148,12 @@ async fn run(pi: &RealPi, way: &Way, addon: &Path, calls: usize) -> Outcome<Samp
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
     }
-    Ok(Samples::of(serde_json::from_slice(&fs::read(&times)?)?))
+    let seen: Seen = serde_json::from_slice(&fs::read(&times)?)?;
+    let guided = if way.asked { calls } else { 0 };
+    if (seen.graph_tools, seen.guided) != (way.ours, guided) {
+        return Err(format!("{}: {seen:?}", way.name).into());
+    }
+    Ok(Samples::of(seen.times))
 }
 
 /// The extension with the addon of this bench in it: that of the checkout may be a debug build.

@@ -78,7 +78,9 @@ fn main() -> Outcome<()> {
     // `cargo test --benches` only wants to know that it works.
     let test = std::env::args().any(|argument| argument == "--test");
     let pi = setup::locate(setup::PINNED);
-    let addon = pi.as_ref().map(|_| benches::addon()).transpose()?;
+    // As users have it.
+    let build = || setup::packed_addon(&*setup::on_stderr());
+    let addon = pi.as_ref().map(|_| build()).transpose()?;
     // Both that can be measured inside of Node, or neither.
     let node = pi.as_ref().zip(addon.as_deref());
     let mut table = Table::default();

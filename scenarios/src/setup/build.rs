@@ -105,7 +105,7 @@ pub(super) fn run_cargo(
 
 /// Copies `built` to `place` unless the same bytes are there. A Pi that runs keeps the file it opened, for the new one
 /// takes the name in one step.
-fn place(built: &Path, place: &Path) -> Result<(), SetupError> {
+pub(super) fn place(built: &Path, place: &Path) -> Result<(), SetupError> {
     if same(built, place).map_err(SetupError::io("compare", place))? {
         return Ok(());
     }

@@ -68,7 +68,7 @@ pub fn pack(to: &Path, progress: &dyn Progress) -> Result<Archives, SetupError> 
     })
 }
 
-/// Builds the addon as it is packed, and answers where it lies. Blocks.
+/// Builds the addon as it is packed, and answers where it lies, under the name that the package looks for. Blocks.
 ///
 /// # Errors
 /// [`SetupError`], as of a setup that fails.
@@ -95,7 +95,10 @@ fn build_addon(
         PROFILE,
     ];
     build::run_cargo(layout, &what, interrupt)?;
-    Ok(layout.target.join(PROFILE).join("libadapter_node.so"))
+    let built = layout.target.join(PROFILE).join("libadapter_node.so");
+    let addon = built.with_file_name(addon_name());
+    build::place(&built, &addon)?;
+    Ok(addon)
 }
 
 fn manifest(layout: &Layout) -> Result<Value, SetupError> {
