@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Child, ENVELOPE, Outcome};
 
-/// A host without Node: workers beside the thread that waits, as the addon has them.
+/// A host without Node, whose own thread waits, as that of the floor does. What the addon's threads cost is seen with it.
 pub struct Rust {
     runtime: Runtime,
     hook: ChildHook,
@@ -22,7 +22,7 @@ impl Rust {
     /// A host that asks this child.
     pub fn start(child: Child) -> Outcome<Self> {
         Ok(Self {
-            runtime: Builder::new_multi_thread().enable_all().build()?,
+            runtime: Builder::new_current_thread().enable_all().build()?,
             hook: ChildHook::default(),
             child,
         })
@@ -51,12 +51,13 @@ impl Rust {
     pub fn aborted(&self) -> Outcome<Duration> {
         let question = self.question();
         let abort = question.abort.clone();
-        let asked = self.runtime.spawn(self.hook.ask(question));
-        std::thread::sleep(self.child.starts_in / 2);
-        let from = Instant::now();
-        abort.cancel();
-        let report = self.runtime.block_on(asked)?;
-        let time = from.elapsed();
+        let (report, time) = self.runtime.block_on(async {
+            let asked = tokio::spawn(self.hook.ask(question));
+            tokio::time::sleep(self.child.starts_in / 2).await;
+            let from = Instant::now();
+            abort.cancel();
+            asked.await.map(|report| (report, from.elapsed()))
+        })?;
         let aborted = report.end == HookEnd::Aborted;
         aborted
             .then_some(time)
