@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio::time::timeout;
 
 use super::process::Process;
 use super::within;
-use crate::{HookEnd, HookReport};
+use crate::{HookAsk, HookEnd, HookReport};
 
 /// How long bytes that are still in the pipe may take to arrive once the child has exited. They are there already; the
 /// grace only covers a reader that has not been woken yet.
@@ -20,11 +19,9 @@ const DRAIN_GRACE: Duration = Duration::from_millis(50);
 /// A question under way: what of it is still to be written, and when it ends by itself.
 pub(super) struct Exchange {
     pub(super) process: Process,
-    pub(super) envelope: Vec<u8>,
+    pub(super) ask: HookAsk,
     /// How much of the envelope is written already.
     pub(super) written: usize,
-    pub(super) deadline: Instant,
-    pub(super) abort: CancellationToken,
 }
 
 impl Exchange {
@@ -38,7 +35,7 @@ impl Exchange {
         let mut bytes = Vec::new();
         let exchange = async {
             let mut read = std::pin::pin!(drain(&mut stdout, &mut bytes));
-            let mut write = std::pin::pin!(write(stdin, &self.envelope[self.written..]));
+            let mut write = std::pin::pin!(write(stdin, &self.ask.envelope[self.written..]));
             let (mut written, mut read_all) = (false, None);
             loop {
                 tokio::select! {
@@ -62,7 +59,7 @@ impl Exchange {
                 }
             }
         };
-        let end = within(self.deadline, &self.abort, exchange).await;
+        let end = within(self.ask.deadline, &self.ask.abort, exchange).await;
         let end = end.unwrap_or_else(|ended| ended);
         HookReport { stdout: bytes, end }
     }

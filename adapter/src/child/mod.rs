@@ -138,22 +138,21 @@ fn lend(turn: Permit, most: Duration) -> DropGuard {
 
 /// Starts a child and asks it. The place is given back once it runs, or failed to, also where nobody waits for it any more.
 async fn start_and_put(ask: HookAsk, place: Permit) -> HookReport {
-    let HookAsk {
-        command,
-        envelope,
-        deadline,
-        abort,
-    } = ask;
+    let (deadline, abort) = (ask.deadline, ask.abort.clone());
     // Starting a process blocks, for long where its file lies far away: not this thread, and not past the deadline.
     let start = spawn_blocking(move || {
         let _place = place;
-        let mut process = Process::spawn(&command)?;
-        let written = match process.put(&envelope) {
+        let mut process = Process::spawn(&ask.command)?;
+        let written = match process.put(&ask.envelope) {
             // It has closed its stdin already, which is nothing wrong.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => envelope.len(),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ask.envelope.len(),
             written => written?,
         };
-        Ok((process, envelope, written))
+        Ok(Exchange {
+            process,
+            ask,
+            written,
+        })
     });
     yield_now().await;
     let started = match within(deadline, &abort, start).await {
@@ -161,16 +160,7 @@ async fn start_and_put(ask: HookAsk, place: Permit) -> HookReport {
         Err(end) => return nothing(end),
     };
     match started {
-        Ok((process, envelope, written)) => {
-            let exchange = Exchange {
-                process,
-                envelope,
-                written,
-                deadline,
-                abort,
-            };
-            exchange.report().await
-        }
+        Ok(exchange) => exchange.report().await,
         Err(error) => nothing(HookEnd::SpawnFailed(error.kind().to_string())),
     }
 }
@@ -201,10 +191,8 @@ impl ReadyHook for Waiting {
                 Ok(written) if written > 0 => {
                     let exchange = Exchange {
                         process,
-                        envelope: ask.envelope,
+                        ask,
                         written,
-                        deadline: ask.deadline,
-                        abort: ask.abort,
                     };
                     // The question is out; what waits for its answer is set up on a thread of the runtime.
                     yield_now().await;

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use adapter::child::ChildHook;
 use adapter::hook::Decision;
-use adapter::{HookAsk, HookCommand, HookPort};
+use adapter::{HookAsk, HookPort};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::census::{Census, no_child_left};
 use crate::lifeline::Lifeline;
+use crate::question::ask;
 use crate::sessions::runtime;
 
 /// How often each misbehaviour is met: a leak of one a call cannot hide.
@@ -20,20 +20,6 @@ const ROUNDS: usize = 8;
 
 /// Five MiB, more than any pipe takes.
 const LARGE: usize = 5 << 20;
-
-fn ask(script: &str) -> HookAsk {
-    HookAsk {
-        command: Arc::new(HookCommand {
-            program: PathBuf::from("/bin/sh"),
-            args: vec!["-c".to_owned(), script.to_owned()],
-            cwd: PathBuf::from("/"),
-            vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
-        }),
-        envelope: b"{}".to_vec(),
-        deadline: Instant::now() + Duration::from_secs(60),
-        abort: CancellationToken::new(),
-    }
-}
 
 fn block() -> Result<Decision, String> {
     Ok(Decision {

@@ -6,6 +6,8 @@
 mod census;
 mod child;
 mod lifeline;
+#[path = "../child/question.rs"]
+mod question;
 mod runs;
 mod sessions;
 mod threads;

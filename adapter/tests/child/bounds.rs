@@ -1,15 +1,11 @@
 //! The largest question and the largest answer (H5, H8): 16 MiB each way, in any order that a hook may read and write.
 //! Neither side waits for the other, cold or warm. On the real clock; nothing sleeps, and the deadline is only a net.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-
 use adapter::child::ChildHook;
 use adapter::hook::{Decision, Envelope};
-use adapter::{HookAsk, HookCommand, HookEnd, HookPort, HookReport};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use adapter::{HookAsk, HookEnd, HookPort, HookReport};
+
+use crate::question::ask;
 
 /// A decision, padded with white space to a number of bytes.
 fn answer(bytes: usize) -> String {
@@ -42,26 +38,19 @@ fn hooks(bytes: usize) -> [(&'static str, String); 3] {
     ]
 }
 
-fn ask(script: &str) -> HookAsk {
-    HookAsk {
-        command: Arc::new(HookCommand {
-            program: PathBuf::from("/bin/sh"),
-            args: vec!["-c".to_owned(), script.to_owned()],
-            cwd: PathBuf::from("/"),
-            vars: Arc::new([("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into()),
-        }),
-        envelope: vec![b'x'; Envelope::MAX_BYTES],
-        deadline: Instant::now() + Duration::from_secs(30),
-        abort: CancellationToken::new(),
-    }
+/// The largest question.
+fn largest(script: &str) -> HookAsk {
+    let mut question = ask(script);
+    question.envelope = vec![b'x'; Envelope::MAX_BYTES];
+    question
 }
 
 async fn cold(script: &str) -> HookReport {
-    ChildHook::default().ask(ask(script)).await
+    ChildHook::default().ask(largest(script)).await
 }
 
 async fn warm(script: &str) -> HookReport {
-    let question = ask(script);
+    let question = largest(script);
     let hook = ChildHook::default();
     let ready = hook.prepare(&question.command).await.expect("a child");
     ready.ask(question).await.expect("a child that waited")
