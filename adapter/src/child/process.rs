@@ -122,3 +122,26 @@ fn hand_over(to: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
 fn can_be_set(name: &str, value: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, read};
+
+    use super::*;
+
+    #[test]
+    fn h8_a_question_is_written_where_the_system_refuses_to_splice() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("question");
+        // Nothing is spliced into a file that is appended to.
+        let append = File::options().create(true).append(true).open(&path);
+        let to = OwnedFd::from(append.expect("a file"));
+        let (rest, _all) = pipe_with(PipeFlags::NONBLOCK).expect("a pipe");
+        assert_eq!(
+            splice(&rest, None, &to, None, 1, SpliceFlags::NONBLOCK),
+            Err(Errno::INVAL)
+        );
+        assert_eq!(hand_over(&to, b"{\"a\":1}"), Ok(7));
+        assert_eq!(read(&path).expect("a question"), b"{\"a\":1}");
+    }
+}
