@@ -101,7 +101,7 @@ impl HookReport {
 
 /// Asks the hook. Dropping a future or a child that waits ends whatever was started.
 ///
-/// Each future is polled first on the thread of the host that asks, so that poll must not block.
+/// A future may be polled first on the thread of the host that asks, so that poll must not block.
 pub trait HookPort: Send + Sync {
     /// Starts a child and puts one question to it; settles by its deadline and on abort.
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport>;

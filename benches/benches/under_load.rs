@@ -1,8 +1,8 @@
-//! What the extension costs a host under load: its event loop while 64 decisions are in flight, and memory and time over
-//! 10,000 calls of one session.
+//! What the extension costs a host under load: its event loop and the calls themselves while 64 decisions are in flight, and
+//! memory and time over 10,000 calls of one session.
 //!
-//! Beside each stands what the same calls cost without it, in a process of its own: a Node that makes ten thousand calls of
-//! nothing grows too. Nothing is asserted: `cargo bench -p benches --bench under_load` prints it.
+//! Beside each stands what the same calls cost without it, in a process of its own. Nothing is asserted:
+//! `cargo bench -p benches --bench under_load` prints it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,16 +20,43 @@ const RUNS: usize = 3;
 
 /// The most that a call may add to the event loop's delay at p99, in microseconds.
 const DELAY: f64 = 1000.0;
-/// The most that a session may grow from its hundredth call to its last, in bytes.
-const GROWTH: f64 = 1024.0 * 1024.0;
+/// The most that a session may grow from its hundredth call to its last, in KiB.
+const GROWTH: f64 = 1024.0;
 /// The most that the last calls may cost, as a ratio of the first.
 const SLOWER: f64 = 1.1;
 
-/// The delay of the event loop, in microseconds.
+/// A child, how it starts, and how many calls are made with it.
+struct Child {
+    starts: &'static str,
+    program: &'static str,
+    calls: usize,
+}
+
+const QUICK: Child = Child {
+    starts: "at once",
+    program: env!("CARGO_BIN_EXE_bench-hook"),
+    calls: 2560,
+};
+const CHILDREN: [Child; 3] = [
+    QUICK,
+    Child {
+        starts: "after 15 ms",
+        program: env!("CARGO_BIN_EXE_bench-hook-slow"),
+        calls: 640,
+    },
+    Child {
+        starts: "with 15 ms of work",
+        program: env!("CARGO_BIN_EXE_bench-hook-busy"),
+        calls: 320,
+    },
+];
+
+/// The delay of the event loop and the times of the calls, in microseconds.
 #[derive(Deserialize)]
 struct Delay {
     p50: f64,
     p99: f64,
+    times: Vec<f64>,
 }
 
 #[derive(Deserialize)]
@@ -53,6 +80,14 @@ struct Calls {
     last: Vec<f64>,
 }
 
+/// What is measured.
+enum What<'a> {
+    /// The event loop and the calls, with so many in flight.
+    Loop(&'a Child),
+    /// One call behind another. `grown`: in a Node that has made as many calls of nothing before.
+    Calls { grown: bool },
+}
+
 /// A Node and the addon in it.
 struct Host {
     node: PathBuf,
@@ -66,11 +101,14 @@ impl Host {
         &self,
         flags: &[&str],
         who: &str,
-        what: &str,
-        calls: usize,
+        what: &What<'_>,
     ) -> Outcome<T> {
+        let (name, program, calls, grown) = match what {
+            What::Loop(child) => ("loop", child.program, child.calls, false),
+            What::Calls { grown } => ("calls", QUICK.program, 10_000, *grown),
+        };
         let told = json!({
-            "addon": self.addon, "program": env!("CARGO_BIN_EXE_bench-hook"), "who": who, "what": what,
+            "addon": self.addon, "program": program, "who": who, "what": name, "grown": grown,
             "calls": if self.test { 200 } else { calls }, "inFlight": IN_FLIGHT,
         });
         let output = Command::new(&self.node)
@@ -110,48 +148,67 @@ fn main() -> Outcome<()> {
         test: std::env::args().any(|argument| argument == "--test"),
     };
 
-    for who in ["addon", "execFile"] {
-        let runs = (0..RUNS).map(|_| host.measure::<Loop>(&[], who, "loop", 2560));
-        let runs = runs.collect::<Outcome<Vec<_>>>()?;
-        let over = |of: &dyn Fn(&Loop) -> f64| median(runs.iter().map(of).collect());
-        let ways: [(&str, Busy); 2] = [
-            ("asked at once", |run| &run.bursts),
-            ("at any time", |run| &run.steady),
-        ];
-        for (way, of) in ways {
-            let added = over(&|run| of(run).p99 - run.idle.p99)?;
-            let target = format!(" ({}: under {DELAY:.0})", verdict(added < DELAY));
-            println!(
-                "event loop, {IN_FLIGHT} {way:<13} {who:<9} p50 {:.0} us, idle {:.0}; p99 {:.0} us, idle {:.0}: adds {added:.0}{}",
-                over(&|run| of(run).p50)?,
-                over(&|run| run.idle.p50)?,
-                over(&|run| of(run).p99)?,
-                over(&|run| run.idle.p99)?,
-                if who == "addon" { &target } else { "" }
-            );
+    for child in &CHILDREN {
+        println!("{IN_FLIGHT} in flight, the child starts {}:", child.starts);
+        for who in ["addon", "execFile"] {
+            in_flight(&host, child, who)?;
         }
     }
 
     // V8 compiles what is called often, at moments of its own: the code of that is not what is looked for.
-    let grown = |who| {
-        let runs = (0..RUNS).map(|_| host.measure::<Calls>(&["--jitless"], who, "calls", 10_000));
-        median(runs.map(|run| Ok(run?.grown)).collect::<Outcome<_>>()?)
+    let grown = |who, grown| {
+        let runs =
+            (0..RUNS).map(|_| host.measure::<Calls>(&["--jitless"], who, &What::Calls { grown }));
+        median(
+            runs.map(|run| Ok(run?.grown / 1024.0))
+                .collect::<Outcome<_>>()?,
+        )
     };
-    let (with, without) = (grown("addon")?, grown("nobody")?);
+    let [with, without] = [grown("addon", true)?, grown("nobody", true)?];
     println!(
-        "memory, call 100 to 10000: {:+.0} KiB resident ({}: at most {:.0}); {:+.0} in a Node where nobody decides",
-        with / 1024.0,
+        "memory, call 100 to 10000: {with:+.0} KiB resident ({}: at most {GROWTH:.0}), {without:+.0} where nobody decides, both without JIT and behind 10000 calls of nothing",
         verdict(with <= GROWTH),
-        GROWTH / 1024.0,
-        without / 1024.0
+    );
+    let [with, without] = [grown("addon", false)?, grown("nobody", false)?];
+    println!(
+        "without those before, while Node grows too: {with:+.0} KiB, {without:+.0} where nobody decides"
     );
 
-    let calls: Calls = host.measure(&[], "addon", "calls", 10_000)?;
+    let calls: Calls = host.measure(&[], "addon", &What::Calls { grown: false })?;
     let (first, last) = (median(calls.first)?, median(calls.last)?);
     println!(
         "a call behind another: first thousand {first:.0} us, last thousand {last:.0} us: {:.2} x ({}: at most {SLOWER:.2})",
         last / first,
         verdict(last <= first * SLOWER)
     );
+    Ok(())
+}
+
+/// Prints what 64 calls in flight cost the event loop, and how long they take.
+#[expect(clippy::print_stdout, reason = "the figures are what the bench is for")]
+fn in_flight(host: &Host, child: &Child, who: &str) -> Outcome<()> {
+    let runs = (0..RUNS).map(|_| host.measure::<Loop>(&[], who, &What::Loop(child)));
+    let runs = runs.collect::<Outcome<Vec<_>>>()?;
+    let over = |of: &dyn Fn(&Loop) -> f64| median(runs.iter().map(of).collect());
+    let ways: [(&str, Busy); 2] = [
+        ("asked at once", |run| &run.bursts),
+        ("at any time", |run| &run.steady),
+    ];
+    for (way, of) in ways {
+        let added = over(&|run| of(run).p99 - run.idle.p99)?;
+        let target = format!(" ({}: under {DELAY:.0})", verdict(added < DELAY));
+        let judged = who == "addon" && child.program == QUICK.program;
+        let slowest = |run: &Loop| of(run).times.iter().copied().fold(0.0, f64::max);
+        println!(
+            "  {way:<13} {who:<9} answered in {:.0} ms, the slowest in {:.0}; event loop p50 {:.0} us, idle {:.0}; p99 {:.0} us, idle {:.0}: adds {added:.0}{}",
+            over(&|run| median(of(run).times.clone()).unwrap_or_default())? / 1e3,
+            over(&slowest)? / 1e3,
+            over(&|run| of(run).p50)?,
+            over(&|run| run.idle.p50)?,
+            over(&|run| of(run).p99)?,
+            over(&|run| run.idle.p99)?,
+            if judged { &target } else { "" }
+        );
+    }
     Ok(())
 }

@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 import { session } from "./session.mjs";
 
-const { addon, program, who, what, calls, inFlight } = JSON.parse(process.argv[2]);
+const { addon, program, who, what, calls, inFlight, grown } = JSON.parse(process.argv[2]);
 
 const nothing = () => {};
 /** Who decides: the extension, Node's own way to ask a child, or nobody at all. */
@@ -23,28 +23,37 @@ const asked = {
 };
 const one = await asked[who]();
 
-/** The delay of the event loop while `work` runs, in microseconds. */
+/** The delay of the event loop while `work` runs, and the time of each call that it gives back, in microseconds. */
 const delay = async (work) => {
 	const histogram = monitorEventLoopDelay({ resolution: 1 });
 	histogram.enable();
-	await work();
+	const times = await work();
 	histogram.disable();
-	return { p50: histogram.percentile(50) / 1000, p99: histogram.percentile(99) / 1000 };
+	return { p50: histogram.percentile(50) / 1000, p99: histogram.percentile(99) / 1000, times };
 };
-/** As many calls as asked for, so many of them in one go, as a batch of several sessions has them. */
+const timed = async (times) => {
+	const from = performance.now();
+	await one.call();
+	times.push((performance.now() - from) * 1000);
+};
+/** As many calls as asked for, so many of them in one go. */
 const bursts = async () => {
+	const times = [];
 	for (let done = 0; done < calls; done += inFlight) {
-		await Promise.all(Array.from({ length: inFlight }, () => one.call()));
+		await Promise.all(Array.from({ length: inFlight }, () => timed(times)));
 		one.turnEnd();
 	}
+	return times;
 };
 /** As many calls as asked for, so many of them at any time. */
 const steady = async () => {
+	const times = [];
 	let left = calls;
 	const next = async () => {
-		while (left-- > 0) await one.call();
+		while (left-- > 0) await timed(times);
 	};
 	await Promise.all(Array.from({ length: inFlight }, next));
+	return times;
 };
 const resident = async () => {
 	for (let turn = 0; turn < 5; turn++) {
@@ -58,14 +67,14 @@ const measured = {
 	/** The event loop, idle and with calls in flight. The first calls warm the code up. */
 	loop: async () => {
 		for (let call = 0; call < 100; call++) await one.call();
-		const idle = await delay(() => sleep(1000));
+		const idle = await delay(() => sleep(1000, []));
 		return { idle, bursts: await delay(bursts), steady: await delay(steady) };
 	},
 	/** One call behind another: the time of each, and what is resident after a hundred and after all of them. */
 	calls: async () => {
-		// As many of nothing go first: a Node that has made so many has grown by itself, and does not go on growing.
+		// As many of nothing may go first: a Node that has made so many has grown by itself, and does not go on growing.
 		const nobody = asked.nobody();
-		for (let call = 0; call < calls; call++) await nobody.call();
+		for (let call = 0; grown && call < calls; call++) await nobody.call();
 		const times = new Float64Array(calls);
 		let first;
 		for (let call = 1; call <= calls; call++) {

@@ -46,6 +46,13 @@ impl Leader {
         }
     }
 
+    /// The child's number; `None` once it was waited for.
+    pub(super) fn id(&self) -> Option<Pid> {
+        self.watched
+            .as_ref()
+            .and_then(|watched| pid(&watched.child).ok())
+    }
+
     /// The descriptor that becomes readable when the child ends; `None` once it was waited for.
     pub(super) fn exit(&self) -> Option<BorrowedFd<'_>> {
         self.watched.as_ref().map(|watched| watched.exit.as_fd())
@@ -97,6 +104,8 @@ impl Drop for Leader {
             // It may have ended by itself in the meantime.
             let _ = kill_process_group(leader, Signal::KILL);
         }
+        // Or has left its group.
+        let _ = watched.child.kill();
         if !matches!(watched.child.try_wait(), Ok(Some(_))) {
             self.runtime.spawn(async move { watched.wait().await });
         }

@@ -3,12 +3,14 @@
 mod exchange;
 mod leader;
 mod process;
+mod turn;
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, poll_immediate};
+use rustix::process::Pid;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{spawn_blocking, yield_now};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -17,28 +19,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
 use exchange::Exchange;
 use process::Process;
+use turn::OwnTurns;
+pub use turn::Turns;
 
 /// How many children one hook starts for questions at a time, and so how many threads a file can hold that lies far away.
 const STARTS: usize = 2;
 
-/// How long a child that was started for a question keeps its turn. A quick one has answered by then.
-const TURN: Duration = Duration::from_millis(5);
-
-/// How long a child that is to wait keeps its turn, unless it was asked and has answered before. By then it waits, or is
-/// one that takes its time without a processor.
-const TURN_TO_WAIT: Duration = Duration::from_millis(2);
-
-/// Whose turn it is to start a child. One that starts takes a processor for itself; with more of them at once a burst of
-/// questions would be answered little sooner, and the host's own thread would wait behind them for its processor. So the
-/// hooks of a process share one.
-#[derive(Clone, Debug)]
-pub struct Turns(Arc<Semaphore>);
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(1)))
-    }
-}
+/// How long the start of a child that is to wait waits for one before it. A start takes no longer, unless it hangs.
+const PATIENCE: Duration = Duration::from_millis(25);
 
 /// Asks the hook by a process for each question. Its futures need a tokio runtime with I/O enabled.
 ///
@@ -47,7 +35,9 @@ impl Default for Turns {
 #[derive(Clone, Debug)]
 pub struct ChildHook {
     starts: Arc<Semaphore>,
-    turns: Turns,
+    /// The start of a child that is to wait. Its own, since one that hangs outlives its run.
+    to_wait: Arc<Semaphore>,
+    turns: OwnTurns,
 }
 
 impl ChildHook {
@@ -56,7 +46,8 @@ impl ChildHook {
     pub fn new(turns: Turns) -> Self {
         Self {
             starts: Arc::new(Semaphore::new(STARTS)),
-            turns,
+            to_wait: Arc::new(Semaphore::new(1)),
+            turns: turns.of_one_session(),
         }
     }
 }
@@ -69,25 +60,35 @@ impl Default for ChildHook {
 
 impl HookPort for ChildHook {
     fn ask(&self, ask: HookAsk) -> BoxFuture<'static, HookReport> {
-        let places = self.places();
+        let (starts, turns) = (Arc::clone(&self.starts), self.turns.clone());
         Box::pin(async move {
+            if ask.abort.is_cancelled() {
+                return nothing(HookEnd::Aborted);
+            }
             if Instant::now() >= ask.deadline {
                 return nothing(HookEnd::TimedOut);
             }
-            let (start, turn) = match within(ask.deadline, &ask.abort, places).await {
+            let (deadline, abort) = (ask.deadline, ask.abort.clone());
+            let mut places =
+                std::pin::pin!(async { (starts.acquire_owned().await, turns.take().await) });
+            // Timers are set on a thread of the runtime: from the host's own they cost more.
+            let places = match poll_immediate(&mut places).await {
+                Some(places) => Ok(places),
+                None => {
+                    yield_now().await;
+                    within(deadline, &abort, places).await
+                }
+            };
+            let (start, turn) = match places {
                 Ok(places) => places,
                 Err(end) => return nothing(end),
             };
-            let mut report = std::pin::pin!(start_and_put(ask, start));
+            let mut report = std::pin::pin!(start_and_put(ask, start.ok(), turn.child()));
             if let Some(report) = poll_immediate(&mut report).await {
                 return report;
             }
-            // Timers are set on a thread of the runtime: from the host's own they cost more.
             yield_now().await;
-            if let Ok(report) = timeout(TURN, &mut report).await {
-                return report;
-            }
-            drop(turn);
+            let _turn = turn.lend();
             report.await
         })
     }
@@ -96,53 +97,45 @@ impl HookPort for ChildHook {
         &self,
         command: &Arc<HookCommand>,
     ) -> BoxFuture<'static, Option<Box<dyn ReadyHook>>> {
-        let (command, places) = (Arc::clone(command), self.places());
+        let (starts, to_wait) = (Arc::clone(&self.starts), Arc::clone(&self.to_wait));
+        let (command, turns) = (Arc::clone(command), self.turns.clone());
         Box::pin(async move {
-            let (start, turn) = places.await;
-            let turn = lend(turn, TURN_TO_WAIT);
-            let start = spawn_blocking(move || {
+            // The questions that this session has in line go first.
+            drop(starts.acquire().await);
+            // One that hangs may be of another file, so that no question waits for it for long.
+            let start = timeout(PATIENCE, to_wait.acquire_owned()).await.ok()?;
+            let turn = turns.take_to_wait().await;
+            let child = turn.child();
+            let turn = turn.lend();
+            let process = spawn_blocking(move || {
                 let _start = start;
-                Process::spawn(&command)
+                start_process(&command, &child)
             });
-            let process = start.await.ok()?.ok()?;
+            let process = process.await.ok()?.ok()?;
             Some(Box::new(Waiting { process, turn }) as Box<dyn ReadyHook>)
         })
     }
 }
 
-/// A place among the starts, or the turn. It is given back when this is dropped.
-type Permit = Option<OwnedSemaphorePermit>;
-
-impl ChildHook {
-    /// A place among the starts of this hook, and then the turn.
-    fn places(&self) -> impl Future<Output = (Permit, Permit)> + use<> {
-        let (starts, Turns(turns)) = (Arc::clone(&self.starts), self.turns.clone());
-        // Neither is ever closed.
-        async move {
-            let start = starts.acquire_owned().await.ok();
-            (start, turns.acquire_owned().await.ok())
-        }
-    }
-}
-
-/// Gives the turn back when the guard is dropped, and after a while by itself.
-fn lend(turn: Permit, most: Duration) -> DropGuard {
-    let over = CancellationToken::new();
-    let guard = over.clone().drop_guard();
-    tokio::spawn(async move {
-        let _turn = turn;
-        let _ = timeout(most, over.cancelled()).await;
-    });
-    guard
+/// Starts a child, and says which it is.
+fn start_process(command: &HookCommand, child: &OnceLock<Pid>) -> io::Result<Process> {
+    let process = Process::spawn(command)?;
+    // Nobody else names it.
+    let _ = process.leader.id().map(|id| child.set(id));
+    Ok(process)
 }
 
 /// Starts a child and asks it. The place is given back once it runs, or failed to, also where nobody waits for it any more.
-async fn start_and_put(ask: HookAsk, place: Permit) -> HookReport {
+async fn start_and_put(
+    ask: HookAsk,
+    place: Option<OwnedSemaphorePermit>,
+    child: Arc<OnceLock<Pid>>,
+) -> HookReport {
     let (deadline, abort) = (ask.deadline, ask.abort.clone());
     // Starting a process blocks, for long where its file lies far away: not this thread, and not past the deadline.
     let start = spawn_blocking(move || {
         let _place = place;
-        let mut process = Process::spawn(&ask.command)?;
+        let mut process = start_process(&ask.command, &child)?;
         let written = match process.put(&ask.envelope) {
             // It has closed its stdin already, which is nothing wrong.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ask.envelope.len(),
@@ -228,7 +221,7 @@ fn nothing(end: HookEnd) -> HookReport {
 mod tests {
     use super::*;
 
-    fn sleeper() -> Arc<HookCommand> {
+    fn waits() -> Arc<HookCommand> {
         Arc::new(HookCommand {
             program: "/bin/cat".into(),
             args: Vec::new(),
@@ -237,35 +230,53 @@ mod tests {
         })
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn h3_h8_a_child_that_is_to_wait_is_started_in_its_turn_and_gives_it_back() {
-        let turns = Turns::default();
-        let turn = || Arc::clone(&turns.0).acquire_owned();
-        let mine = turn().await;
-        let mut start = ChildHook::new(turns.clone()).prepare(&sleeper());
-        // As often as a start that did not wait for its turn would need.
-        for _ in 0..10 {
-            assert!(poll_immediate(&mut start).await.is_none());
-            yield_now().await;
-        }
-        assert!(turns.0.try_acquire().is_err());
-        drop(mine);
-        let ready = start.await.expect("a child");
-
-        let begun = Instant::now();
-        assert!(turns.0.try_acquire().is_err());
-        drop(turn().await);
-        assert!(begun.elapsed() <= TURN_TO_WAIT, "{:?}", begun.elapsed());
-        drop(ready);
+    /// How many children this process has, which is this test's alone, once no thread starts one any more: for so long
+    /// virtual time stands still.
+    async fn children() -> usize {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let own = std::process::id().to_string();
+        let processes = std::fs::read_dir("/proc").expect("proc").flatten();
+        let stats = processes.filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
+        // The parent stands behind the state, and that behind the name, which may hold anything.
+        let parent = |stat: &String| {
+            let (_, behind) = stat.rsplit_once(')')?;
+            behind.split_whitespace().nth(1).map(str::to_owned)
+        };
+        stats
+            .filter(|stat| parent(stat).as_ref() == Some(&own))
+            .count()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn h3_h8_a_child_that_is_let_go_gives_its_turn_back_at_once() {
-        let turns = Turns::default();
-        let ready = ChildHook::new(turns.clone()).prepare(&sleeper()).await;
+    async fn h3_h8_the_questions_that_are_in_line_go_before_a_child_that_is_to_wait() {
+        let hook = ChildHook::default();
+        let place = || Arc::clone(&hook.starts).acquire_owned();
+        let (first, _second) = (place().await, place().await);
+        let mut third = std::pin::pin!(place());
+        assert!(poll_immediate(&mut third).await.is_none());
+        let mut start = hook.prepare(&waits());
+        assert!(poll_immediate(&mut start).await.is_none());
+        drop(first);
+        let third = third.await;
+        assert!(poll_immediate(&mut start).await.is_none());
+        assert_eq!(children().await, 0);
+        drop(third);
+        let turn = hook.turns.clone().take_to_wait().await;
+        assert!(poll_immediate(&mut start).await.is_none());
+        assert_eq!(children().await, 0);
+        drop(turn);
+        let _ready = start.await.expect("a child");
+        assert_eq!(children().await, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn h8_while_a_start_of_before_hangs_no_other_child_is_to_wait() {
+        let hook = ChildHook::default();
+        let hangs = Arc::clone(&hook.to_wait).try_acquire_owned();
         let begun = Instant::now();
-        drop(ready.expect("a child"));
-        let _turn = turns.0.acquire().await;
-        assert_eq!(begun.elapsed(), Duration::ZERO);
+        assert!(hook.prepare(&waits()).await.is_none());
+        assert_eq!(begun.elapsed(), PATIENCE);
+        drop(hangs);
+        assert!(hook.prepare(&waits()).await.is_some());
     }
 }

@@ -2,6 +2,7 @@
 
 mod decision;
 mod envelope;
+mod files;
 mod pool;
 mod translate;
 

@@ -3,9 +3,6 @@
 //! How a child is started and asked is the port's business. Here it is decided only that one waits, so everything holds
 //! for the simulated hook too. Between runs there is no child, no timer and no task.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -14,7 +11,8 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
+use super::files::Files;
+use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook, Work};
 
 /// Within this a hook is quick: it answers from what it holds. The others have to ask their daemon.
 const QUICK: Duration = Duration::from_millis(1);
@@ -22,6 +20,8 @@ const QUICK: Duration = Duration::from_millis(1);
 /// Puts questions to the hook: to the child that waits where there is one, else to a new one.
 pub(crate) struct Pool {
     port: Arc<dyn HookPort>,
+    /// Where is looked at files, since that may block.
+    work: Arc<dyn Work>,
     /// How long a child may wait.
     age: Duration,
     state: Arc<Mutex<State>>,
@@ -51,9 +51,10 @@ struct Waiting {
 }
 
 impl Pool {
-    pub(crate) fn new(port: Arc<dyn HookPort>, age: Duration) -> Self {
+    pub(crate) fn new(port: Arc<dyn HookPort>, work: Arc<dyn Work>, age: Duration) -> Self {
         Self {
             port,
+            work,
             age,
             state: Arc::default(),
         }
@@ -142,9 +143,19 @@ impl Pool {
         if waiting.command != *command || Instant::now() >= waiting.since + self.age {
             return None;
         }
-        // One that panicked is none (F1).
-        let (files, child) = timeout_at(by, waiting.child).await.ok()?.ok()??;
-        (Files::of(command) == Some(files)).then_some(child)
+        let mut ready = std::pin::pin!(async {
+            // One that panicked is none (F1).
+            let (files, child) = waiting.child.await.ok()??;
+            let now = Files::of(&*self.work, command).await;
+            (now == Some(files)).then_some(child)
+        });
+        match poll_immediate(&mut ready).await {
+            Some(ready) => ready,
+            None => {
+                yield_now().await;
+                timeout_at(by, ready).await.ok()?
+            }
+        }
     }
 
     /// Starts the next child, unless one waits or no run is on.
@@ -154,13 +165,14 @@ impl Pool {
         if run.waiting.is_some() || run.unfit {
             return;
         }
-        let (port, started) = (Arc::clone(&self.port), Arc::clone(command));
+        let (port, work) = (Arc::clone(&self.port), Arc::clone(&self.work));
+        let started = Arc::clone(command);
         run.waiting = Some(Waiting {
             command: Arc::clone(command),
             since: Instant::now(),
             child: AbortOnDropHandle::new(tokio::spawn(async move {
                 // Before the start: a file that changes in between then counts as changed.
-                let files = Files::of(&started)?;
+                let files = Files::of(&*work, &started).await?;
                 Some((files, port.prepare(&started).await?))
             })),
         });
@@ -206,38 +218,16 @@ async fn keep(state: Weak<Mutex<State>>, age: Duration) {
     }
 }
 
-/// The files that make a child what it is: replaced, a child from before is not what would be started now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Files {
-    program: [u64; 5],
-    cwd: [u64; 2],
-}
-
-impl Files {
-    fn of(command: &HookCommand) -> Option<Self> {
-        let look = |path: &Path| fs::metadata(path).ok();
-        let (program, cwd) = (look(&command.program)?, look(&command.cwd)?);
-        Some(Self {
-            program: [
-                program.dev(),
-                program.ino(),
-                program.size(),
-                program.mtime().cast_unsigned(),
-                program.mtime_nsec().cast_unsigned(),
-            ],
-            cwd: [cwd.dev(), cwd.ino()],
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::future::BoxFuture;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::InlineWork;
 
     /// Answers with how the question was put, and counts the children that were prepared.
     #[derive(Default)]
@@ -295,7 +285,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn h8_a_child_of_another_command_is_not_used() {
-        let pool = Pool::new(Arc::new(Port::default()), Duration::from_secs(60));
+        let pool = Pool::new(
+            Arc::new(Port::default()),
+            Arc::new(InlineWork),
+            Duration::from_secs(60),
+        );
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "enrich").await, b"cold");
         assert_eq!(ask(&pool, "enrich").await, b"warm");
@@ -310,7 +304,11 @@ mod tests {
             |command| command.vars = Arc::new([("A".to_owned(), "1".to_owned())].into()),
         ];
         for change in changes {
-            let pool = Pool::new(Arc::new(Port::default()), Duration::from_secs(60));
+            let pool = Pool::new(
+                Arc::new(Port::default()),
+                Arc::new(InlineWork),
+                Duration::from_secs(60),
+            );
             pool.begin(&command("deny"));
             let mut other = command("deny");
             change(Arc::make_mut(&mut other));
@@ -322,15 +320,52 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn h8_a_child_whose_time_is_over_is_not_used_though_nobody_let_it_go_yet() {
         // It is over at once, and no other task has had its turn.
-        let pool = Pool::new(Arc::new(Port::default()), Duration::ZERO);
+        let pool = Pool::new(
+            Arc::new(Port::default()),
+            Arc::new(InlineWork),
+            Duration::ZERO,
+        );
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "deny").await, b"cold");
+    }
+
+    /// Volumes that answer once, and then no more.
+    #[derive(Default)]
+    struct Once(AtomicUsize);
+
+    impl Work for Once {
+        fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+            match self.0.fetch_add(1, Ordering::Relaxed) {
+                0 => InlineWork.run(job),
+                _ => Box::pin(std::future::pending()),
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn h8_h5_a_volume_that_does_not_answer_holds_a_question_no_longer_than_its_deadline() {
+        let work = Arc::new(Once::default());
+        let pool = Pool::new(
+            Arc::new(Port::default()),
+            work.clone(),
+            Duration::from_secs(60),
+        );
+        let mut far = command("deny");
+        // What a process's own link leads to is never held in memory.
+        let program =
+            Path::new("/proc/self/root").join(far.program.strip_prefix("/").expect("a path"));
+        Arc::make_mut(&mut far).program = program;
+        pool.begin(&far);
+        let begun = Instant::now();
+        assert_eq!(put(&pool, &far).await, b"cold");
+        assert_eq!(begun.elapsed(), Duration::from_secs(1));
+        assert_eq!(work.0.load(Ordering::Relaxed), 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn h8_r11_nothing_begins_once_it_was_closed() {
         let port = Arc::new(Port::default());
-        let pool = Pool::new(port.clone(), Duration::from_secs(60));
+        let pool = Pool::new(port.clone(), Arc::new(InlineWork), Duration::from_secs(60));
         pool.close();
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "deny").await, b"cold");

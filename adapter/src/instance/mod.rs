@@ -81,7 +81,11 @@ impl Instance {
             vars: Arc::new(environment.vars.clone()),
             environment,
             owner: ports.writes.owner(),
-            pool: Pool::new(Arc::clone(&ports.hook), caps.warm_child),
+            pool: Pool::new(
+                Arc::clone(&ports.hook),
+                Arc::clone(&ports.work),
+                caps.warm_child,
+            ),
             ports,
             caps,
             ended: CancellationToken::new(),

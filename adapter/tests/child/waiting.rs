@@ -9,7 +9,7 @@ use crate::asked::report;
 use crate::lifeline::{Lifeline, closed};
 use crate::question::ask;
 
-/// Puts the question to a child that waits, once it has done what `then` waits for.
+/// Puts the question to a child that waits, once it has done what `before` waits for.
 async fn warm(script: &str, before: impl Future<Output = ()>) -> Result<HookReport, HookAsk> {
     let question = ask(script);
     let ready = ChildHook::default()

@@ -50,7 +50,13 @@ pub fn pack(to: &Path, progress: &dyn Progress) -> Result<Archives, SetupError> 
     let stage = tempfile::tempdir().map_err(SetupError::io("create", "a folder"))?;
     let packed = |name: &str, manifest: &Value, native: bool, entry: bool, to: &Path| {
         let folder = stage.path().join(name);
-        stage_package(&layout, &folder, manifest, native.then_some(&addon), entry)?;
+        stage_package(
+            &layout,
+            &folder,
+            manifest,
+            native.then_some(addon.as_path()),
+            entry,
+        )?;
         let archive = Npm::default().pack(&folder, to, &interrupt)?;
         Ok(to.join(archive))
     };
@@ -73,6 +79,7 @@ pub fn pack(to: &Path, progress: &dyn Progress) -> Result<Archives, SetupError> 
 /// # Errors
 /// [`SetupError`], as of a setup that fails.
 pub fn packed_addon(progress: &dyn Progress) -> Result<PathBuf, SetupError> {
+    platform()?;
     let interrupt = Interrupt::watch().map_err(SetupError::io("watch", "signals"))?;
     build_addon(&Layout::of_checkout(), progress, &interrupt)
 }
@@ -150,7 +157,7 @@ fn stage_package(
     layout: &Layout,
     folder: &Path,
     manifest: &Value,
-    native: Option<&PathBuf>,
+    native: Option<&Path>,
     entry: bool,
 ) -> Result<(), SetupError> {
     let copy = |from: &Path, name: &str| {
