@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 const TURN: Duration = Duration::from_millis(1);
 
 /// How long it keeps it that goes on using a processor. A hook that takes longer than that does not only start.
-const LONGEST: Duration = Duration::from_millis(25);
+const LONGEST: Duration = Duration::from_millis(50);
 
 /// The turns that hooks share: as many as there are processors besides that of the host's thread, and one at least.
 ///
