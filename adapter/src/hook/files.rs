@@ -5,9 +5,45 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Statx, StatxFlags, openat2, statx};
 use rustix::io::Errno;
+use tokio::sync::Semaphore;
 
 use crate::ports::offload;
 use crate::{HookCommand, Work};
+
+/// How many looks of one session block at a time, and so how many threads a volume can hold that does not answer.
+const LOOKS: usize = 2;
+
+/// Looks at files, for one session.
+pub(super) struct Looks {
+    work: Arc<dyn Work>,
+    places: Arc<Semaphore>,
+}
+
+impl Looks {
+    pub(super) fn new(work: Arc<dyn Work>) -> Self {
+        Self {
+            work,
+            places: Arc::new(Semaphore::new(LOOKS)),
+        }
+    }
+
+    /// What is there; `None` where one of them is not.
+    ///
+    /// What the system holds in memory is seen at once. A look at a volume that does not answer blocks, so it is left to a
+    /// thread for such work: who waits for this stays free to give up.
+    pub(super) async fn at(&self, command: &Arc<HookCommand>) -> Option<Files> {
+        if let Ok(files) = Files::seen(command, at_once) {
+            return Some(files);
+        }
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let command = Arc::clone(command);
+        let look = move || {
+            let _place = place;
+            Files::seen(&command, anywhere).ok()
+        };
+        offload(&*self.work, look).await?
+    }
+}
 
 /// What is seen of the executable and the folder. Replaced, a child from before is not what would be started now (H8).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,18 +56,6 @@ pub(super) struct Files {
 type Seen = ([u32; 2], u64, Option<(u64, i64, u32)>);
 
 impl Files {
-    /// Looks; `None` where one of them is not there.
-    ///
-    /// What the system holds in memory is seen at once. A look at a volume that does not answer blocks, so it is left to a
-    /// thread for such work: who waits for this stays free to give up.
-    pub(super) async fn of(work: &dyn Work, command: &Arc<HookCommand>) -> Option<Self> {
-        if let Ok(files) = Self::seen(command, at_once) {
-            return Some(files);
-        }
-        let command = Arc::clone(command);
-        offload(work, move || Self::seen(&command, anywhere).ok()).await?
-    }
-
     fn seen(command: &HookCommand, look: fn(&Path) -> Result<Statx, Errno>) -> Result<Self, Errno> {
         let place = |it: &Statx| ([it.stx_dev_major, it.stx_dev_minor], it.stx_ino);
         let (program, cwd) = (look(&command.program)?, look(&command.cwd)?);

@@ -11,7 +11,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::files::Files;
+use super::files::{Files, Looks};
 use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook, Work};
 
 /// Within this a hook is quick: it answers from what it holds. The others have to ask their daemon.
@@ -20,8 +20,7 @@ const QUICK: Duration = Duration::from_millis(1);
 /// Puts questions to the hook: to the child that waits where there is one, else to a new one.
 pub(crate) struct Pool {
     port: Arc<dyn HookPort>,
-    /// Where is looked at files, since that may block.
-    work: Arc<dyn Work>,
+    looks: Arc<Looks>,
     /// How long a child may wait.
     age: Duration,
     state: Arc<Mutex<State>>,
@@ -54,7 +53,7 @@ impl Pool {
     pub(crate) fn new(port: Arc<dyn HookPort>, work: Arc<dyn Work>, age: Duration) -> Self {
         Self {
             port,
-            work,
+            looks: Arc::new(Looks::new(work)),
             age,
             state: Arc::default(),
         }
@@ -146,7 +145,7 @@ impl Pool {
         let mut ready = std::pin::pin!(async {
             // One that panicked is none (F1).
             let (files, child) = waiting.child.await.ok()??;
-            let now = Files::of(&*self.work, command).await;
+            let now = self.looks.at(command).await;
             (now == Some(files)).then_some(child)
         });
         match poll_immediate(&mut ready).await {
@@ -165,14 +164,14 @@ impl Pool {
         if run.waiting.is_some() || run.unfit {
             return;
         }
-        let (port, work) = (Arc::clone(&self.port), Arc::clone(&self.work));
+        let (port, looks) = (Arc::clone(&self.port), Arc::clone(&self.looks));
         let started = Arc::clone(command);
         run.waiting = Some(Waiting {
             command: Arc::clone(command),
             since: Instant::now(),
             child: AbortOnDropHandle::new(tokio::spawn(async move {
                 // Before the start: a file that changes in between then counts as changed.
-                let files = Files::of(&*work, &started).await?;
+                let files = looks.at(&started).await?;
                 Some((files, port.prepare(&started).await?))
             })),
         });
@@ -329,6 +328,15 @@ mod tests {
         assert_eq!(ask(&pool, "deny").await, b"cold");
     }
 
+    /// A hook that is never held in memory, as what a process's own link leads to.
+    fn far() -> Arc<HookCommand> {
+        let mut far = command("deny");
+        let program = far.program.strip_prefix("/").expect("a path");
+        let program = Path::new("/proc/self/root").join(program);
+        Arc::make_mut(&mut far).program = program;
+        far
+    }
+
     /// Volumes that answer once, and then no more.
     #[derive(Default)]
     struct Once(AtomicUsize);
@@ -350,16 +358,40 @@ mod tests {
             work.clone(),
             Duration::from_secs(60),
         );
-        let mut far = command("deny");
-        // What a process's own link leads to is never held in memory.
-        let program =
-            Path::new("/proc/self/root").join(far.program.strip_prefix("/").expect("a path"));
-        Arc::make_mut(&mut far).program = program;
+        let far = far();
         pool.begin(&far);
         let begun = Instant::now();
         assert_eq!(put(&pool, &far).await, b"cold");
         assert_eq!(begun.elapsed(), Duration::from_secs(1));
         assert_eq!(work.0.load(Ordering::Relaxed), 2);
+    }
+
+    /// Volumes that do not answer: each look holds a thread.
+    #[derive(Default)]
+    struct Never(Mutex<Vec<Box<dyn FnOnce() + Send>>>);
+
+    impl Work for Never {
+        fn run(&self, job: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+            self.0.lock().expect("lock").push(job);
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn h8_a_volume_that_never_answers_holds_two_threads_whatever_is_asked() {
+        let work = Arc::new(Never::default());
+        let pool = Pool::new(
+            Arc::new(Port::default()),
+            work.clone(),
+            Duration::from_secs(60),
+        );
+        let far = far();
+        for _ in 0..10 {
+            pool.begin(&far);
+            yield_now().await;
+            pool.empty();
+        }
+        assert_eq!(work.0.lock().expect("lock").len(), 2);
     }
 
     #[tokio::test(start_paused = true)]
