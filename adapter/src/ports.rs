@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, poll_immediate};
 use serde_json::Value;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -152,6 +153,16 @@ pub(crate) async fn offload<T: Send + 'static>(
     };
     work.run(Box::new(job)).await;
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Takes the first step of a work on the thread of the caller, the host's own perhaps. Where that was not all, this goes on
+/// on a thread of the runtime, where the rest is to be waited for: timers that are set from the host's thread cost more.
+pub(crate) async fn first_step<T>(work: &mut (impl Future<Output = T> + Unpin)) -> Option<T> {
+    let done = poll_immediate(work).await;
+    if done.is_none() {
+        yield_now().await;
+    }
+    done
 }
 
 /// [`Work`] on the thread of the caller: for virtual time.

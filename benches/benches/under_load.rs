@@ -201,7 +201,7 @@ fn in_flight(host: &Host, child: &Child, who: &str) -> Outcome<()> {
         let slowest = |run: &Loop| of(run).times.iter().copied().fold(0.0, f64::max);
         println!(
             "  {way:<13} {who:<9} answered in {:.0} ms, the slowest in {:.0}; event loop p50 {:.0} us, idle {:.0}; p99 {:.0} us, idle {:.0}: adds {added:.0}{}",
-            over(&|run| median(of(run).times.clone()).unwrap_or_default())? / 1e3,
+            over(&|run| median(of(run).times.clone()).unwrap_or(f64::NAN))? / 1e3,
             over(&slowest)? / 1e3,
             over(&|run| of(run).p50)?,
             over(&|run| run.idle.p50)?,

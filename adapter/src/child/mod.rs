@@ -9,13 +9,14 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures::future::{BoxFuture, poll_immediate};
+use futures::future::BoxFuture;
 use rustix::process::Pid;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::{spawn_blocking, yield_now};
+use tokio::task::{JoinHandle, spawn_blocking, yield_now};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::ports::first_step;
 use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook};
 use exchange::Exchange;
 use process::Process;
@@ -71,25 +72,26 @@ impl HookPort for ChildHook {
             let (deadline, abort) = (ask.deadline, ask.abort.clone());
             let mut places =
                 std::pin::pin!(async { (starts.acquire_owned().await, turns.take().await) });
-            // Timers are set on a thread of the runtime: from the host's own they cost more.
-            let places = match poll_immediate(&mut places).await {
+            let places = match first_step(&mut places).await {
                 Some(places) => Ok(places),
-                None => {
-                    yield_now().await;
-                    within(deadline, &abort, places).await
-                }
+                None => within(deadline, &abort, places).await,
             };
-            let (start, turn) = match places {
+            let (place, turn) = match places {
                 Ok(places) => places,
                 Err(end) => return nothing(end),
             };
-            let mut report = std::pin::pin!(start_and_put(ask, start.ok(), turn.child()));
-            if let Some(report) = poll_immediate(&mut report).await {
-                return report;
-            }
+            let start = start_and_put(ask, place.ok(), turn.child());
+            // It starts; what waits for it is set up on a thread of the runtime.
             yield_now().await;
             let _turn = turn.lend();
-            report.await
+            let started = match within(deadline, &abort, start).await {
+                Ok(started) => started.unwrap_or_else(|lost| Err(io::Error::other(lost))),
+                Err(end) => return nothing(end),
+            };
+            match started {
+                Ok(exchange) => exchange.report().await,
+                Err(error) => nothing(HookEnd::SpawnFailed(error.kind().to_string())),
+            }
         })
     }
 
@@ -125,15 +127,14 @@ fn start_process(command: &HookCommand, child: &OnceLock<Pid>) -> io::Result<Pro
     Ok(process)
 }
 
-/// Starts a child and asks it. The place is given back once it runs, or failed to, also where nobody waits for it any more.
-async fn start_and_put(
+/// Starts a child and puts the question to it, on a thread of its own: that blocks, for long where its file lies far away.
+/// The place is given back once it runs, or failed to, also where nobody waits for it any more.
+fn start_and_put(
     ask: HookAsk,
     place: Option<OwnedSemaphorePermit>,
     child: Arc<OnceLock<Pid>>,
-) -> HookReport {
-    let (deadline, abort) = (ask.deadline, ask.abort.clone());
-    // Starting a process blocks, for long where its file lies far away: not this thread, and not past the deadline.
-    let start = spawn_blocking(move || {
+) -> JoinHandle<io::Result<Exchange>> {
+    spawn_blocking(move || {
         let _place = place;
         let mut process = start_process(&ask.command, &child)?;
         let written = match process.put(&ask.envelope) {
@@ -146,16 +147,7 @@ async fn start_and_put(
             ask,
             written,
         })
-    });
-    yield_now().await;
-    let started = match within(deadline, &abort, start).await {
-        Ok(started) => started.unwrap_or_else(|lost| Err(io::Error::other(lost))),
-        Err(end) => return nothing(end),
-    };
-    match started {
-        Ok(exchange) => exchange.report().await,
-        Err(error) => nothing(HookEnd::SpawnFailed(error.kind().to_string())),
-    }
+    })
 }
 
 /// A child that waits for its question, and its turn for as long as it starts.
@@ -218,65 +210,4 @@ fn nothing(end: HookEnd) -> HookReport {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn waits() -> Arc<HookCommand> {
-        Arc::new(HookCommand {
-            program: "/bin/cat".into(),
-            args: Vec::new(),
-            cwd: "/".into(),
-            vars: Arc::default(),
-        })
-    }
-
-    /// How many children this process has, which is this test's alone, once no thread starts one any more: for so long
-    /// virtual time stands still.
-    async fn children() -> usize {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let own = std::process::id().to_string();
-        let processes = std::fs::read_dir("/proc").expect("proc").flatten();
-        let stats = processes.filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
-        // The parent stands behind the state, and that behind the name, which may hold anything.
-        let parent = |stat: &String| {
-            let (_, behind) = stat.rsplit_once(')')?;
-            behind.split_whitespace().nth(1).map(str::to_owned)
-        };
-        stats
-            .filter(|stat| parent(stat).as_ref() == Some(&own))
-            .count()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn h3_h8_the_questions_that_are_in_line_go_before_a_child_that_is_to_wait() {
-        let hook = ChildHook::default();
-        let place = || Arc::clone(&hook.starts).acquire_owned();
-        let (first, _second) = (place().await, place().await);
-        let mut third = std::pin::pin!(place());
-        assert!(poll_immediate(&mut third).await.is_none());
-        let mut start = hook.prepare(&waits());
-        assert!(poll_immediate(&mut start).await.is_none());
-        drop(first);
-        let third = third.await;
-        assert!(poll_immediate(&mut start).await.is_none());
-        assert_eq!(children().await, 0);
-        drop(third);
-        let turn = hook.turns.clone().take_to_wait().await;
-        assert!(poll_immediate(&mut start).await.is_none());
-        assert_eq!(children().await, 0);
-        drop(turn);
-        let _ready = start.await.expect("a child");
-        assert_eq!(children().await, 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn h8_while_a_start_of_before_hangs_no_other_child_is_to_wait() {
-        let hook = ChildHook::default();
-        let hangs = Arc::clone(&hook.to_wait).try_acquire_owned();
-        let begun = Instant::now();
-        assert!(hook.prepare(&waits()).await.is_none());
-        assert_eq!(begun.elapsed(), PATIENCE);
-        drop(hangs);
-        assert!(hook.prepare(&waits()).await.is_some());
-    }
-}
+mod tests;

@@ -6,12 +6,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use futures::future::{BoxFuture, poll_immediate};
-use tokio::task::yield_now;
+use futures::future::BoxFuture;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::files::{Files, Looks};
+use crate::ports::first_step;
 use crate::{HookAsk, HookCommand, HookEnd, HookPort, HookReport, ReadyHook, Work};
 
 /// Within this a hook is quick: it answers from what it holds. The others have to ask their daemon.
@@ -103,8 +103,8 @@ impl Pool {
         let answer = match self.take(&command, ask.deadline).await {
             Some(ready) => {
                 let mut answer = ready.ask(ask);
-                // The question is out once this was polled, on the host's thread. Timers are set behind it, on another.
-                match poll_immediate(&mut answer).await {
+                // Behind the first step the question is out.
+                match first_step(&mut answer).await {
                     Some(answer) => answer,
                     None => self.answer(&command, answer).await,
                 }
@@ -128,7 +128,6 @@ impl Pool {
 
     /// The answer of a child that has its question. Beside one that takes its time the next is started.
     async fn answer<T>(&self, command: &Arc<HookCommand>, mut answer: BoxFuture<'_, T>) -> T {
-        yield_now().await;
         if let Ok(answer) = timeout(QUICK, &mut answer).await {
             return answer;
         }
@@ -148,12 +147,9 @@ impl Pool {
             let now = self.looks.at(command).await;
             (now == Some(files)).then_some(child)
         });
-        match poll_immediate(&mut ready).await {
+        match first_step(&mut ready).await {
             Some(ready) => ready,
-            None => {
-                yield_now().await;
-                timeout_at(by, ready).await.ok()?
-            }
+            None => timeout_at(by, ready).await.ok()?,
         }
     }
 
@@ -222,7 +218,7 @@ mod tests {
     use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use futures::future::BoxFuture;
+    use tokio::task::yield_now;
     use tokio_util::sync::CancellationToken;
 
     use super::*;
@@ -258,6 +254,10 @@ mod tests {
         }
     }
 
+    fn pool(port: Arc<Port>, work: Arc<dyn Work>) -> Pool {
+        Pool::new(port, work, Duration::from_secs(60))
+    }
+
     fn command(mode: &str) -> Arc<HookCommand> {
         let here = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         Arc::new(HookCommand {
@@ -284,11 +284,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn h8_a_child_of_another_command_is_not_used() {
-        let pool = Pool::new(
-            Arc::new(Port::default()),
-            Arc::new(InlineWork),
-            Duration::from_secs(60),
-        );
+        let pool = pool(Arc::default(), Arc::new(InlineWork));
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "enrich").await, b"cold");
         assert_eq!(ask(&pool, "enrich").await, b"warm");
@@ -303,11 +299,7 @@ mod tests {
             |command| command.vars = Arc::new([("A".to_owned(), "1".to_owned())].into()),
         ];
         for change in changes {
-            let pool = Pool::new(
-                Arc::new(Port::default()),
-                Arc::new(InlineWork),
-                Duration::from_secs(60),
-            );
+            let pool = pool(Arc::default(), Arc::new(InlineWork));
             pool.begin(&command("deny"));
             let mut other = command("deny");
             change(Arc::make_mut(&mut other));
@@ -353,11 +345,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn h8_h5_a_volume_that_does_not_answer_holds_a_question_no_longer_than_its_deadline() {
         let work = Arc::new(Once::default());
-        let pool = Pool::new(
-            Arc::new(Port::default()),
-            work.clone(),
-            Duration::from_secs(60),
-        );
+        let pool = pool(Arc::default(), work.clone());
         let far = far();
         pool.begin(&far);
         let begun = Instant::now();
@@ -380,11 +368,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn h8_a_volume_that_never_answers_holds_two_threads_whatever_is_asked() {
         let work = Arc::new(Never::default());
-        let pool = Pool::new(
-            Arc::new(Port::default()),
-            work.clone(),
-            Duration::from_secs(60),
-        );
+        let pool = pool(Arc::default(), work.clone());
         let far = far();
         for _ in 0..10 {
             pool.begin(&far);
@@ -397,7 +381,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn h8_r11_nothing_begins_once_it_was_closed() {
         let port = Arc::new(Port::default());
-        let pool = Pool::new(port.clone(), Arc::new(InlineWork), Duration::from_secs(60));
+        let pool = pool(port.clone(), Arc::new(InlineWork));
         pool.close();
         pool.begin(&command("deny"));
         assert_eq!(ask(&pool, "deny").await, b"cold");

@@ -1,11 +1,12 @@
 //! The largest question and the largest answer (H5, H8): 16 MiB each way, in any order that a hook may read and write.
 //! Neither side waits for the other, cold or warm. On the real clock; nothing sleeps, and the deadline is only a net.
 
-use adapter::child::ChildHook;
 use adapter::hook::{Decision, Envelope};
-use adapter::{HookAsk, HookEnd, HookPort, HookReport};
+use adapter::{HookAsk, HookEnd, HookReport};
 
+use crate::asked::report;
 use crate::question::ask;
+use crate::waiting::ready;
 
 /// A decision, padded with white space to a number of bytes.
 fn answer(bytes: usize) -> String {
@@ -46,13 +47,12 @@ fn largest(script: &str) -> HookAsk {
 }
 
 async fn cold(script: &str) -> HookReport {
-    ChildHook::default().ask(largest(script)).await
+    report(largest(script)).await
 }
 
 async fn warm(script: &str) -> HookReport {
     let question = largest(script);
-    let hook = ChildHook::default();
-    let ready = hook.prepare(&question.command).await.expect("a child");
+    let ready = ready(&question).await;
     ready.ask(question).await.expect("a child that waited")
 }
 
@@ -81,10 +81,10 @@ async fn h5_h8_16_mib_come_back_as_they_were_put() {
         question
     };
     let question = numbered(ask("exec cat"));
-    let cold = ChildHook::default().ask(question.clone()).await;
-    let ready = ChildHook::default().prepare(&question.command).await;
+    let cold = report(question.clone()).await;
+    let ready = ready(&question).await;
     let envelope = question.envelope.clone();
-    let asked = ready.expect("a child").ask(question).await;
+    let asked = ready.ask(question).await;
     for report in [cold, asked.expect("a child that waited")] {
         assert_eq!(report.end, HookEnd::Exited(0));
         assert!(report.stdout == envelope, "other bytes came back");

@@ -3,6 +3,7 @@
 
 mod asked;
 mod bounds;
+mod children;
 mod lifeline;
 mod question;
 mod waiting;

@@ -3,19 +3,23 @@
 use std::sync::Arc;
 
 use adapter::child::ChildHook;
-use adapter::{HookAsk, HookEnd, HookPort, HookReport};
+use adapter::{HookAsk, HookEnd, HookPort, HookReport, ReadyHook};
 
 use crate::asked::report;
+use crate::children::children;
 use crate::lifeline::{Lifeline, closed};
 use crate::question::ask;
+
+/// A child that waits for the question.
+pub async fn ready(question: &HookAsk) -> Box<dyn ReadyHook> {
+    let child = ChildHook::default().prepare(&question.command).await;
+    child.expect("a child")
+}
 
 /// Puts the question to a child that waits, once it has done what `before` waits for.
 async fn warm(script: &str, before: impl Future<Output = ()>) -> Result<HookReport, HookAsk> {
     let question = ask(script);
-    let ready = ChildHook::default()
-        .prepare(&question.command)
-        .await
-        .expect("a child");
+    let ready = ready(&question).await;
     before.await;
     ready.ask(question).await
 }
@@ -33,10 +37,7 @@ async fn h8_a_child_that_waits_reports_what_a_new_one_would() {
     for script in scripts {
         let mut question = ask(script);
         question.envelope = vec![b'x'; 4 << 20];
-        let ready = ChildHook::default()
-            .prepare(&question.command)
-            .await
-            .expect("a child");
+        let ready = ready(&question).await;
         let cold = report(question.clone()).await;
         match ready.ask(question).await {
             Ok(warm) if cold.end != HookEnd::TooLarge => assert_eq!(warm, cold, "{script}"),
@@ -54,30 +55,15 @@ async fn h8_a_child_that_waits_has_the_variables_and_the_folder_of_a_new_one() {
     Arc::make_mut(&mut question.command).cwd = folder.path().canonicalize().expect("a folder");
     Arc::make_mut(&mut question.command).vars =
         Arc::new([("MARK".to_owned(), "m".to_owned())].into());
-    let ready = ChildHook::default()
-        .prepare(&question.command)
-        .await
-        .expect("a child");
+    let ready = ready(&question).await;
     let cold = report(question.clone()).await;
     assert!(String::from_utf8_lossy(&cold.stdout).contains("MARK=m"));
     assert_eq!(ready.ask(question).await.expect("a report"), cold);
 }
 
-/// Resolves once each child of this process has ended and waits to be waited for. Each test has a process of its own.
+/// Resolves once each child of this process has ended and waits to be waited for.
 async fn all_ended() {
-    let own = std::process::id().to_string();
-    let lives = || {
-        let processes = std::fs::read_dir("/proc").expect("proc").flatten();
-        let stats = processes.filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
-        let mut states = stats.filter_map(|stat| {
-            // The state and the parent stand behind the name, which may hold anything.
-            let mut behind = stat.rsplit_once(')')?.1.split_whitespace();
-            let state = behind.next()?.to_owned();
-            (behind.next()? == own).then_some(state)
-        });
-        states.any(|state| state != "Z")
-    };
-    while lives() {
+    while children().iter().any(|state| state != "Z") {
         tokio::task::yield_now().await;
     }
 }
@@ -98,10 +84,7 @@ async fn h8_a_child_that_has_ended_gives_the_question_back_though_a_grandchild_h
         line.path.display()
     );
     let question = ask(&script);
-    let ready = ChildHook::default()
-        .prepare(&question.command)
-        .await
-        .expect("a child");
+    let ready = ready(&question).await;
     let held = line.opened().await;
     all_ended().await;
     // The pipes still work: whoever holds them would take the question and never answer.
@@ -150,10 +133,7 @@ async fn h8_h4_an_abort_ends_a_child_that_waited() {
     let line = Lifeline::new();
     let question = ask(&format!("read word; {}", line.holders()));
     let abort = question.abort.clone();
-    let ready = ChildHook::default()
-        .prepare(&question.command)
-        .await
-        .expect("a child");
+    let ready = ready(&question).await;
     let answer = tokio::spawn(ready.ask(question));
     let held = line.opened().await;
     abort.cancel();
@@ -171,10 +151,7 @@ fn h8_h9_a_child_that_waits_is_let_go_on_a_thread_without_a_runtime() {
     let line = Lifeline::new();
     let question = ask(&line.holders());
     let (ready, held) = runtime.block_on(async {
-        let ready = ChildHook::default()
-            .prepare(&question.command)
-            .await
-            .expect("a child");
+        let ready = ready(&question).await;
         (ready, line.opened().await)
     });
     drop(ready);

@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
+use crate::children::children;
+
 /// How many descriptors, threads and children this process has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Census {
@@ -21,27 +23,9 @@ impl Census {
         Self {
             descriptors: count("/proc/self/fd"),
             threads: count("/proc/self/task"),
-            children: children(),
+            children: children().len(),
         }
     }
-}
-
-/// The processes whose parent is this one.
-fn children() -> usize {
-    let own = std::process::id().to_string();
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return 0;
-    };
-    processes
-        .flatten()
-        .filter(|process| {
-            // The parent stands behind the state, and that behind the name, which may hold anything.
-            fs::read_to_string(process.path().join("stat")).is_ok_and(|stat| {
-                let behind = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-                behind.split_whitespace().nth(1) == Some(own.as_str())
-            })
-        })
-        .count()
 }
 
 /// Waits until every child is gone and was waited for: who is killed takes a moment to end.
@@ -50,7 +34,7 @@ fn children() -> usize {
 /// When one stays for 30 s.
 pub async fn no_child_left() {
     let gone = async {
-        while children() > 0 {
+        while !children().is_empty() {
             tokio::task::yield_now().await;
         }
     };

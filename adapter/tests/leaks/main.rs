@@ -5,6 +5,8 @@
 
 mod census;
 mod child;
+#[path = "../child/children.rs"]
+mod children;
 mod lifeline;
 #[path = "../child/question.rs"]
 mod question;
